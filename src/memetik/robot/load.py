@@ -1,0 +1,202 @@
+"""One door for every description: a bundled name, a file, a text or a yourdfpy object becomes a checked Description."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from memetik.errors import DescriptionError, InvalidInputError, suggest
+from memetik.robot.description import Description
+from memetik.robot.limits_file import apply_joint_limits, with_default_accelerations
+from memetik.robot.meshes import SearchPath
+from memetik.robot.srdf import find_srdf, read_srdf
+from memetik.robot.urdf import read_urdf_element
+from memetik.robot.validate import validate
+from memetik.robot.xmltree import MAX_BYTES, Element, parse_xml
+
+logger = logging.getLogger(__name__)
+
+
+def load_description(
+    source: Any,
+    *,
+    srdf: str | os.PathLike[str] | bool | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    search_path: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] = (),
+    joint_limits: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+) -> Description:
+    """Load a robot's description.
+
+    source: the name of a bundled robot, the path of a URDF, xacro or MJCF file, URDF or MJCF text, or a yourdfpy object.
+    srdf: path or text of an SRDF; None looks for one beside the file, False takes none.
+    arguments: values for the arguments of a xacro file, or parameters of a bundled robot.
+    search_path: folders in which packages and meshes are looked for first, or a mapping of package names to folders.
+    joint_limits: MoveIt's joint_limits.yaml as a path, its text or the mapping it holds.
+
+    URDF, SRDF and MJCF are read safely whatever they hold; xacro evaluates expressions and must be trusted.
+    """
+    folders = _folders(search_path)
+    if arguments is not None and not isinstance(arguments, Mapping):
+        raise InvalidInputError(f"arguments must be a mapping of names to values, not {type(arguments).__name__}.")
+    description, path = _read(source, dict(arguments or {}), folders)
+    validate(description)
+    description = _with_semantics(description, srdf, path)
+    if joint_limits is not None:
+        description = _with_joint_limits(description, joint_limits)
+        validate(description)
+    return with_default_accelerations(description)
+
+
+def _read(source: Any, arguments: dict[str, Any], folders: SearchPath) -> tuple[Description, str | None]:
+    """The description, and the path of its file where it has one."""
+    if isinstance(source, Description):
+        return source, None
+    if _is_yourdfpy(source):
+        return _read_yourdfpy(source, folders), None
+    if isinstance(source, os.PathLike):
+        path = os.fspath(source)
+        return _read_file(os.fsdecode(path), arguments, folders), os.fsdecode(path)
+    if isinstance(source, bytes):
+        return _read_root(parse_xml(source, "the text"), None, folders, ""), None
+    if not isinstance(source, str):
+        raise InvalidInputError(
+            f"a robot is loaded from a name, a path, URDF or MJCF text or a yourdfpy object, not from {type(source).__name__}."
+        )
+    if "<" in source:
+        return _read_root(parse_xml(source, "the text"), None, folders, ""), None
+    return _read_name_or_path(source, arguments, folders)
+
+
+def _read_name_or_path(source: str, arguments: dict[str, Any], folders: SearchPath) -> tuple[Description, str | None]:
+    from memetik.robot import bundled
+
+    if not source.strip():
+        raise InvalidInputError("the source of a robot is an empty text; give a name, a path or URDF text.")
+    names = bundled.names()
+    if source in names:
+        return bundled.description(source, **arguments), None
+    if os.path.lexists(source) or _looks_like_path(source):
+        return _read_file(source, arguments, folders), source
+    raise DescriptionError(
+        f"{source!r} is neither a bundled robot nor an existing file; {suggest(source, names)} "
+        "Files end in .urdf, .xacro or .xml."
+    )
+
+
+def _looks_like_path(source: str) -> bool:
+    return "/" in source or os.sep in source or source.lower().endswith((".urdf", ".xacro", ".xml", ".mjcf"))
+
+
+def _read_file(path: str, arguments: dict[str, Any], folders: SearchPath) -> Description:
+    if "\0" in path or not os.path.exists(path):
+        raise DescriptionError(f"there is no file {path!r}.")
+    if os.path.isdir(path):
+        inside = sorted(name for name in os.listdir(path) if name.endswith((".urdf", ".xacro", ".xml")))
+        hint = f"it holds {', '.join(inside[:6])}" if inside else "it holds no .urdf, .xacro or .xml file"
+        raise DescriptionError(f"{path!r} is a folder ({hint}); give the path of a file.")
+    folder = os.path.dirname(os.path.abspath(path))
+    if path.lower().endswith(".xacro"):
+        from memetik.robot.xacro import expand_xacro
+
+        text = expand_xacro(path, arguments=arguments, search_path=folders)
+        return _read_root(parse_xml(text, path), folder, folders, path)
+    if arguments:
+        raise InvalidInputError(f"{path!r} is not a xacro file, so it takes no arguments ({', '.join(arguments)}).")
+    return _read_root(parse_xml(read_bytes(path), path), folder, folders, path)
+
+
+def read_bytes(path: str) -> bytes:
+    """A file's content; errors where it is not a regular file, too large, empty or binary."""
+    if not os.path.isfile(path):
+        raise DescriptionError(f"{path!r} is not a regular file.")
+    try:
+        with open(path, "rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise DescriptionError(f"{path!r} cannot be read: {error.strerror}.") from error
+    if not content.strip():
+        raise DescriptionError(f"{path!r} is empty.")
+    utf16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if b"\0" in content[:4096] and not utf16:
+        raise DescriptionError(f"{path!r} is a binary file, not a robot description in XML.")
+    return content
+
+
+def _read_root(root: Element, folder: str | None, folders: SearchPath, source: str) -> Description:
+    if root.tag == "mujoco":
+        from memetik.robot.mjcf import read_mjcf_element
+
+        return read_mjcf_element(root, folder=folder, search_path=folders, source=source)
+    if root.tag == "sdf":
+        raise DescriptionError(f"{source or 'the text'} is SDF; convert it to URDF or MJCF.")
+    return read_urdf_element(root, folder=folder, search_path=folders, source=source)
+
+
+def _is_yourdfpy(source: Any) -> bool:
+    return type(source).__module__.split(".")[0] == "yourdfpy" and hasattr(source, "write_xml_string")
+
+
+def _read_yourdfpy(source: Any, folders: SearchPath) -> Description:
+    """Through its XML, in which yourdfpy has already replaced the mesh references by the paths it found."""
+    try:
+        text = source.write_xml_string()
+    except Exception as error:  # yourdfpy does not say which errors its writer raises
+        raise DescriptionError(f"the yourdfpy object cannot be written as URDF: {error}.") from error
+    return _read_root(parse_xml(text, "the yourdfpy object"), None, folders, "")
+
+
+def _with_semantics(description: Description, srdf: Any, path: str | None) -> Description:
+    if srdf is False:
+        return description
+    if srdf is None or srdf is True:
+        found = find_srdf(path, description.name) if path is not None else None
+        if found is None:
+            if srdf:
+                raise DescriptionError(f"no SRDF was found beside {path!r}; give its path as srdf=.")
+            return description
+        try:
+            semantics = read_srdf(read_bytes(found), description, source=found)
+        except DescriptionError as error:  # the file was a guess: a broken one must not hide the robot
+            logger.warning("robot %r: the SRDF found beside it is left out: %s", description.name, error)
+            return description
+        logger.debug("robot %r: read %s", description.name, found)
+        return replace(description, semantics=semantics)
+    text, where = _text_or_file(srdf, "<")
+    return replace(description, semantics=read_srdf(text, description, source=where))
+
+
+def _with_joint_limits(description: Description, joint_limits: Any) -> Description:
+    if isinstance(joint_limits, Mapping):
+        return apply_joint_limits(description, joint_limits)
+    text, where = _text_or_file(joint_limits, ":\n")
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise DescriptionError(f"{where!r} is not UTF-8 text: {error}.") from None
+    return apply_joint_limits(description, text, source=where)
+
+
+def _text_or_file(given: Any, mark: str) -> tuple[str | bytes, str]:
+    """A text is told from a path by a mark that no sensible path has."""
+    if isinstance(given, bytes) or (isinstance(given, str) and mark in given):
+        return given, ""
+    if not isinstance(given, str | os.PathLike):
+        raise InvalidInputError(f"a path or a text is needed, not {type(given).__name__}.")
+    path = os.fsdecode(given)
+    if "\0" in path or not os.path.exists(path):
+        raise DescriptionError(f"there is no file {path!r}.")
+    return read_bytes(path), path
+
+
+def _folders(search_path: Any) -> SearchPath:
+    if isinstance(search_path, Mapping):
+        return dict(zip(map(str, search_path), _folders(list(search_path.values())), strict=True))
+    entries = [search_path] if isinstance(search_path, str | os.PathLike) else list(search_path)
+    for entry in entries:
+        if not isinstance(entry, str | os.PathLike):
+            raise InvalidInputError(f"search_path holds folders, not {type(entry).__name__}.")
+    return [os.fsdecode(entry) for entry in entries]
