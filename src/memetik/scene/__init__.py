@@ -1,0 +1,1 @@
+"""The world: shapes, scenes, allowed pairs, exact checks, spheres, distance fields."""
