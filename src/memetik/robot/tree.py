@@ -1,0 +1,320 @@
+"""A description compiled to elementary axes, as the core wants them.
+
+Each joint is a product of fixed placements and elementary motions. A motion about an axis a is A Rz(value) A^-1 with a
+fixed rotation A that takes z to a, so every axis of the compiled tree turns about, or slides along, its own z:
+
+    frame(axis) = frame(parent(axis)) placement(axis) Rz(angle)   or   ... Tz(distance),
+    angle or distance = multiplier q[variable] + offset.
+
+Fixed joints and the placements around motions are multiplied into the placements of the axes and links below them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memetik.robot.description import AXIS_NAMES, Description, Joint
+from memetik.robot.rotations import inverse
+from memetik.robot.topology import Topology
+from memetik.robot.validate import validate
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """A turn about, or a slide along, a unit axis; by sign * (value of the joint's axis number `entry`)."""
+
+    prismatic: bool
+    axis: tuple[float, float, float]
+    entry: int
+    sign: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Coupling:
+    """How a joint's values follow from q: multiplier * q[first + k] + offset for its axis k."""
+
+    first: int
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledTree:
+    """Elementary axes, links on them, and the variables q that move them. Arrays as `_core.Tree` takes them."""
+
+    parents: np.ndarray
+    prismatic: np.ndarray
+    placements: np.ndarray
+    variables: np.ndarray
+    multipliers: np.ndarray
+    offsets: np.ndarray
+    link_axes: np.ndarray
+    link_placements: np.ndarray
+    masses: np.ndarray
+    coms: np.ndarray
+    inertias: np.ndarray
+    dof: int
+    joint_names: tuple[str, ...]
+    """One per entry of q."""
+    turning: np.ndarray
+    """Per entry of q: whether it is an angle (radians) rather than a distance (metres)."""
+    periodic: np.ndarray
+    """Per entry of q: whether a full turn of it moves no link; an angle whose couplings are all whole numbers."""
+    limits: dict[str, np.ndarray]
+    """lower, upper, velocity, acceleration, effort, soft_lower, soft_upper: one entry per entry of q."""
+    couplings: dict[str, Coupling]
+    """How each joint with axes depends on q."""
+    moves: np.ndarray
+    """(links, dof): whether a link depends on an entry of q."""
+    topology: Topology
+
+
+LIMIT_NAMES = ("lower", "upper", "velocity", "acceleration", "effort", "soft_lower", "soft_upper")
+
+
+def compile_tree(description: Description) -> CompiledTree:
+    """Break the joints of a description down into elementary axes. Raises DescriptionError where it is not a tree."""
+    validate(description)
+    topology = Topology(description)
+    couplings, names = _couple(description, topology)
+    axes = _Axes()
+    frames = {topology.root: (-1, description.base)}
+    for joint in topology.order:
+        frames[joint.child] = axes.append_joint(joint, couplings.get(joint.name), *frames[joint.parent])
+    link_axes = np.array([frames[link.name][0] for link in description.links], dtype=np.int32)
+    link_placements = np.array([_tidy(frames[link.name][1]) for link in description.links])
+    variables = np.array(axes.variables, dtype=np.int32)
+    prismatic = np.array(axes.prismatic, dtype=np.uint8)
+    multipliers = np.array(axes.multipliers, dtype=float)
+    turning = np.array(_turning(description), dtype=bool)
+    limits = _limits(description)
+    masses, coms, inertias = _inertias(description)
+    return CompiledTree(
+        parents=np.array(axes.parents, dtype=np.int32),
+        prismatic=prismatic,
+        placements=np.array(axes.placements, dtype=float).reshape(-1, 3, 4),
+        variables=variables,
+        multipliers=multipliers,
+        offsets=np.array(axes.offsets, dtype=float),
+        link_axes=link_axes,
+        link_placements=link_placements.reshape(-1, 3, 4),
+        masses=masses,
+        coms=coms,
+        inertias=inertias,
+        dof=len(names),
+        joint_names=names,
+        turning=turning,
+        periodic=_periodic(turning, limits, variables, prismatic, multipliers),
+        limits=limits,
+        couplings=couplings,
+        moves=_moves(axes, link_axes, len(names)),
+        topology=topology,
+    )
+
+
+def joint_pose(joint: Joint, values: Sequence[float]) -> np.ndarray:
+    """The pose of a joint's child in its parent at the given values of its axes."""
+    result = np.eye(4)
+    for step in joint_steps(joint):
+        if isinstance(step, Motion):
+            result = result @ _motion_pose(step, step.sign * values[step.entry])
+        else:
+            result = result @ step
+    return result
+
+
+def joint_steps(joint: Joint) -> list[np.ndarray | Motion]:
+    """The factors of a joint's pose from left to right: fixed poses and elementary motions."""
+    before, after = np.eye(4), np.eye(4)
+    before[:3, 3], after[:3, 3] = joint.anchor, [-v for v in joint.anchor]
+    steps: list[np.ndarray | Motion] = [joint.origin @ before, *_motions(joint), after]
+    if not joint.reversed:
+        return steps
+    return [
+        Motion(step.prismatic, step.axis, step.entry, -step.sign) if isinstance(step, Motion) else inverse(step)
+        for step in reversed(steps)
+    ]
+
+
+def rotation_to_axis(axis: Sequence[float]) -> np.ndarray:
+    """The smallest rotation that takes z to the unit vector `axis`; its entries are exact for axes along x, y or z.
+
+    For directions below the x-y plane it follows a half turn about x, which keeps it well conditioned near -z.
+    """
+    x, y, z = axis
+    if z < 0.0:
+        return rotation_to_axis((-x, -y, -z)) @ np.diag([1.0, -1.0, -1.0])
+    return np.array(
+        [
+            [1.0 - x * x / (1.0 + z), -x * y / (1.0 + z), x],
+            [-x * y / (1.0 + z), 1.0 - y * y / (1.0 + z), y],
+            [-x, -y, z],
+        ]
+    )
+
+
+_UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+def _motions(joint: Joint) -> list[np.ndarray | Motion]:
+    kind = joint.kind
+    if kind == "fixed":
+        return []
+    if kind == "spherical":
+        return _turns(joint, 0)
+    if kind == "floating":
+        return [*(Motion(True, _UNIT[letter], k) for k, letter in enumerate("xyz")), *_turns(joint, 3)]
+    axis = _unit_axis(joint)
+    if kind == "prismatic":
+        return [Motion(True, axis, 0)]
+    if kind == "cylindrical":
+        return [Motion(True, axis, 0), Motion(False, axis, 1)]
+    if kind == "planar":
+        frame = np.eye(4)
+        frame[:3, :3] = rotation_to_axis(axis)
+        return [frame, Motion(True, _UNIT["x"], 0), Motion(True, _UNIT["y"], 1), Motion(False, _UNIT["z"], 2), frame.T]
+    return [Motion(False, axis, 0)]
+
+
+def _turns(joint: Joint, first: int) -> list[np.ndarray | Motion]:
+    if joint.swing_twist and joint.kind == "spherical":
+        direction, swing, twist = range(3)
+        return [
+            Motion(False, _UNIT["z"], direction),
+            Motion(False, _UNIT["y"], swing),
+            Motion(False, _UNIT["z"], direction, -1.0),
+            Motion(False, _UNIT["z"], twist),
+        ]
+    return [Motion(False, _UNIT[letter], first + k) for k, letter in enumerate(joint.rotation_order)]
+
+
+def _motion_pose(motion: Motion, value: float) -> np.ndarray:
+    pose, turn = np.eye(4), np.eye(4)
+    if motion.prismatic:
+        pose[:3, 3] = np.multiply(motion.axis, value)
+        return pose
+    pose[:3, :3] = rotation_to_axis(motion.axis)
+    c, s = math.cos(value), math.sin(value)
+    turn[:2, :2] = ((c, -s), (s, c))
+    return pose @ turn @ pose.T
+
+
+class _Axes:
+    """The elementary axes as they are found, parents before children."""
+
+    def __init__(self) -> None:
+        self.parents: list[int] = []
+        self.prismatic: list[bool] = []
+        self.placements: list[np.ndarray] = []
+        self.variables: list[int] = []
+        self.multipliers: list[float] = []
+        self.offsets: list[float] = []
+
+    def append_joint(
+        self, joint: Joint, coupling: Coupling | None, parent: int, pending: np.ndarray
+    ) -> tuple[int, np.ndarray]:
+        """Append the axes of a joint below (axis `parent`, fixed placement `pending`); gives the same of its child."""
+        for step in joint_steps(joint):
+            if not isinstance(step, Motion):
+                pending = pending @ step
+            elif coupling is not None:
+                to_axis = np.eye(4)
+                to_axis[:3, :3] = rotation_to_axis(step.axis)
+                self.parents.append(parent)
+                self.prismatic.append(step.prismatic)
+                self.placements.append(_tidy(pending @ to_axis))
+                self.variables.append(coupling.first + step.entry)
+                self.multipliers.append(step.sign * coupling.multiplier)
+                self.offsets.append(step.sign * coupling.offset)
+                parent, pending = len(self.parents) - 1, to_axis.T
+        return parent, pending
+
+
+def _couple(description: Description, topology: Topology) -> tuple[dict[str, Coupling], tuple[str, ...]]:
+    """Number the entries of q in the order of the description's joints and resolve mimic joints to their masters."""
+    names: list[str] = []
+    couplings: dict[str, Coupling] = {}
+    for joint in description.joints:
+        if joint.mimic is None and joint.axes:
+            couplings[joint.name] = Coupling(len(names))
+            names.extend(joint.axis_names)
+    for joint in description.joints:
+        if joint.mimic is not None:
+            master, multiplier, offset = topology.master(joint)
+            couplings[joint.name] = Coupling(couplings[master.name].first, multiplier, offset)
+    return couplings, tuple(names)
+
+
+def _limits(description: Description) -> dict[str, np.ndarray]:
+    columns: dict[str, list[float]] = {name: [] for name in LIMIT_NAMES}
+    for joint in description.joints:
+        if joint.mimic is not None:
+            continue
+        for name in LIMIT_NAMES:
+            values = getattr(joint, name)
+            if joint.kind == "continuous" and name.endswith(("lower", "upper")):
+                values = (-math.inf if name.endswith("lower") else math.inf,)
+            columns[name].extend(values)
+    limits = {name: np.array(values, dtype=float) for name, values in columns.items()}
+    for array in limits.values():
+        array.setflags(write=False)
+    return limits
+
+
+def _turning(description: Description) -> list[bool]:
+    slides = {"slide", "x", "y", "z"}
+    return [
+        joint.kind != "prismatic" and axis not in slides
+        for joint in description.joints
+        if joint.mimic is None
+        for axis in AXIS_NAMES[joint.kind]
+    ]
+
+
+def _periodic(
+    turning: np.ndarray,
+    limits: dict[str, np.ndarray],
+    variables: np.ndarray,
+    prismatic: np.ndarray,
+    multipliers: np.ndarray,
+) -> np.ndarray:
+    periodic = turning & np.isinf(limits["lower"]) & np.isinf(limits["upper"])
+    periodic[variables[(prismatic != 0) | (multipliers != np.round(multipliers))]] = False
+    return periodic
+
+
+def _moves(axes: _Axes, link_axes: np.ndarray, dof: int) -> np.ndarray:
+    by_axis = np.zeros((len(axes.parents) + 1, dof), dtype=bool)  # the last row is the base, index -1
+    for index, (parent, variable) in enumerate(zip(axes.parents, axes.variables, strict=True)):
+        by_axis[index] = by_axis[parent]
+        by_axis[index, variable] = True
+    return by_axis[link_axes]
+
+
+def _inertias(description: Description) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    count = len(description.links)
+    masses, coms, inertias = np.zeros(count), np.zeros((count, 3)), np.zeros((count, 3, 3))
+    for k, link in enumerate(description.links):
+        if link.inertial is not None:
+            masses[k], coms[k], inertias[k] = link.inertial.mass, link.inertial.com, link.inertial.inertia
+    return masses, coms, inertias
+
+
+def _unit_axis(joint: Joint) -> tuple[float, float, float]:
+    x, y, z = joint.axis
+    length = math.sqrt(x * x + y * y + z * z)  # within 1e-6 of 1, as validated
+    return (x / length, y / length, z / length)
+
+
+def _tidy(pose: np.ndarray) -> np.ndarray:
+    """The upper three rows, rounding dust removed: the core skips products with exact zeros and ones."""
+    rows = pose[:3].copy()
+    rows[np.abs(rows) < 1e-15] = 0.0
+    rotation = rows[:, :3]
+    units = np.abs(np.abs(rotation) - 1.0) < 1e-15
+    rotation[units] = np.sign(rotation[units])
+    return rows
