@@ -1,8 +1,8 @@
 """Limits that a description lacks: MoveIt's joint_limits.yaml, and the default rule for accelerations.
 
-URDF states no accelerations. Where nothing else does, a joint's acceleration limit is the one that takes it to its velocity
-limit in `TIME_TO_FULL_SPEED`, so acceleration = velocity / 0.5 s. That is gentler than what industrial and collaborative
-arms are built for (a Panda reaches full speed in 0.15 s) and firm enough not to dominate a motion's duration.
+URDF states no accelerations. Where nothing else does, a joint's acceleration limit is the one that takes it to its
+velocity limit in `TIME_TO_FULL_SPEED`, so acceleration = velocity / 0.5 s. That is gentler than what industrial and
+collaborative arms are built for (a Panda reaches full speed in 0.15 s) and firm enough not to dominate a motion's duration.
 Joints without a velocity limit get no acceleration limit either.
 """
 
@@ -65,7 +65,9 @@ def apply_joint_limits(description: Description, limits: str | Mapping[str, Any]
     for joint in description.joints:
         if joint.name in entries and joint.axes:
             joint = _limited(joint, _mapping(entries[joint.name], f"{joint.name!r} in {what}"), what)
-        scaled = {name: tuple(v * scale for v in getattr(joint, name)) for name, scale in scales.items() if scale != 1.0}
+        scaled = {
+            name: tuple(v * scale for v in getattr(joint, name)) for name, scale in scales.items() if scale != 1.0
+        }
         joints.append(replace(joint, **scaled) if scaled and joint.axes else joint)
     return replace(description, joints=tuple(joints))
 
@@ -132,7 +134,8 @@ def _values(value: Any, joint: Joint, key: str, what: str) -> tuple[float, ...]:
     numbers = [_number(v) for v in given]
     if len(numbers) != joint.axes or any(v is None or math.isnan(v) for v in numbers):
         raise DescriptionError(
-            f"{key} of joint {joint.name!r} in {what} is {value!r}; a number, or one for each of its {joint.axes} axes, is needed."
+            f"{key} of joint {joint.name!r} in {what} is {value!r}; "
+            f"a number, or one for each of its {joint.axes} axes, is needed."
         )
     return tuple(math.copysign(math.inf, v) if abs(v) >= NO_LIMIT else v for v in numbers if v is not None)
 

@@ -30,7 +30,7 @@ def load_description(
 ) -> Description:
     """Load a robot's description.
 
-    source: the name of a bundled robot, the path of a URDF, xacro or MJCF file, URDF or MJCF text, or a yourdfpy object.
+    source: a bundled robot's name, the path of a URDF, xacro or MJCF file, URDF or MJCF text, or a yourdfpy object.
     srdf: path or text of an SRDF; None looks for one beside the file, False takes none.
     arguments: values for the arguments of a xacro file, or parameters of a bundled robot.
     search_path: folders in which packages and meshes are looked for first, or a mapping of package names to folders.
@@ -63,7 +63,8 @@ def _read(source: Any, arguments: dict[str, Any], folders: SearchPath) -> tuple[
         return _read_root(parse_xml(source, "the text"), None, folders, ""), None
     if not isinstance(source, str):
         raise InvalidInputError(
-            f"a robot is loaded from a name, a path, URDF or MJCF text or a yourdfpy object, not from {type(source).__name__}."
+            "a robot is loaded from a name, a path, URDF or MJCF text or a yourdfpy object, "
+            f"not from {type(source).__name__}."
         )
     if "<" in source:
         return _read_root(parse_xml(source, "the text"), None, folders, ""), None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def pose(rotation: np.ndarray | None = None, position: Sequence[float] = (0.0, 0.0, 0.0)) -> np.ndarray:
+def pose(rotation: np.ndarray | None = None, position: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0)) -> np.ndarray:
     """A read-only 4x4 pose."""
     matrix = np.eye(4)
     if rotation is not None:
@@ -103,13 +103,18 @@ def _proper_angles(rotation: np.ndarray, i: int, j: int) -> tuple[float, float, 
     first = math.atan2(rotation[j, i], -sign * rotation[k, i])
     c, s = math.cos(first), math.sin(first)
     second = math.atan2(s * rotation[j, i] - sign * c * rotation[k, i], rotation[i, i])
-    third = math.atan2(-(sign * s * rotation[k, k] + c * rotation[j, k]) * sign, c * rotation[j, j] + sign * s * rotation[k, j])
+    third = math.atan2(
+        -(sign * s * rotation[k, k] + c * rotation[j, k]) * sign, c * rotation[j, j] + sign * s * rotation[k, j]
+    )
     return first, second, third
 
 
 def unit(vector: Sequence[float]) -> tuple[float, float, float] | None:
-    """The vector at length 1, or None where it has no direction."""
-    largest = max(abs(v) for v in vector)
+    """The vector at length 1, or None where it has no direction. One of length 1 already comes back unchanged."""
+    x, y, z = (float(v) for v in vector)
+    if abs(x * x + y * y + z * z - 1.0) < 1e-15:
+        return (x, y, z)
+    largest = max(abs(x), abs(y), abs(z))
     if not 0.0 < largest < math.inf:
         return None
     scaled = [v / largest for v in vector]  # first by the largest, so that tiny vectors do not underflow

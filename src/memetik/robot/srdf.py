@@ -39,8 +39,12 @@ def read_srdf(text: str | bytes, description: Description, *, source: str = "") 
     reader = _Reader(description)
     semantics = reader.semantics(root)
     if reader.dropped:
-        shown = "; ".join(reader.dropped[:6]) + (f"; and {len(reader.dropped) - 6} more" if len(reader.dropped) > 6 else "")
-        logger.warning("robot %r: %s has entries that do not fit the robot and are left out: %s.", description.name, what, shown)
+        shown = "; ".join(reader.dropped[:6]) + (
+            f"; and {len(reader.dropped) - 6} more" if len(reader.dropped) > 6 else ""
+        )
+        logger.warning(
+            "robot %r: %s has entries that do not fit the robot and are left out: %s.", description.name, what, shown
+        )
     return semantics
 
 
@@ -170,7 +174,8 @@ class _Reader:
                         state[inner] = "open"
                         path.append((inner, iter(groups[inner].subgroups)))
         return tuple(
-            Group(group.name, group.links, group.joints, group.chains, tuple(kept[group.name])) for group in groups.values()
+            Group(group.name, group.links, group.joints, group.chains, tuple(kept[group.name]))
+            for group in groups.values()
         )
 
     def end_effectors(self, root: Element, groups: set[str]) -> Iterator[EndEffector]:

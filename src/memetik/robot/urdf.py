@@ -7,7 +7,8 @@ All of URDF's joint types are read, and beyond the standard, so that any robot o
   with the meaning they have in `memetik.robot.description.Joint`;
 - in <limit>: an attribute `acceleration`, and one number per axis in each attribute where the joint has several;
 - <memetik version="1"> below <robot>: joints in the form above, each with <replaces joint="..." link="..."/> entries
-  for the chain of plain joints that stands for it for the sake of other programs.
+  for the chain of plain joints that stands for it for the sake of other programs; and <base><origin .../></base>,
+  the pose of the root link in the world.
 
 What the standard leaves open: numbers of 1e9 and beyond in limits mean no limit; a velocity of 0 means none is stated,
 as exporters write it; a <limit> with neither lower nor upper leaves the position free.
@@ -63,19 +64,24 @@ def read_urdf_element(
         elif child.tag == "joint":
             joints.append(read_joint(child))
         elif child.tag.startswith("xacro:"):
-            raise DescriptionError(f"{what} holds {child.label}: it is xacro, not URDF. Load it from a file that ends in .xacro.")
+            raise DescriptionError(
+                f"{what} holds {child.label}: it is xacro, not URDF. Load it from a file that ends in .xacro."
+            )
     if not links:
         hint = " It may only define macros, for another file to include." if source.endswith(".xacro") else ""
         raise DescriptionError(f"{what} has no <link>.{hint}")
     name = root.text("name", "robot")
     extension = root.first("memetik")
+    base = pose()
     if extension is not None:
         links, joints = _restore_extended_joints(extension, links, joints)
+        placed = extension.first("base")
+        base = _origin(placed) if placed is not None else base
     meshes.report(name)
     if dropped:
         shown = "; ".join(dropped[:6]) + (f"; and {len(dropped) - 6} more" if len(dropped) > 6 else "")
         logger.warning("robot %r: left out %s.", name, shown)
-    return Description(name=name, links=tuple(links), joints=tuple(joints), source=source)
+    return Description(name=name, links=tuple(links), joints=tuple(joints), base=base, source=source)
 
 
 def read_joint(element: Element) -> Joint:
@@ -84,7 +90,7 @@ def read_joint(element: Element) -> Joint:
     kind = element.text("type")
     if kind not in AXIS_NAMES:
         raise DescriptionError(f"{element.label} has type {kind!r}; {suggest(kind, AXIS_NAMES)}")
-    axis_element = element.first("axis")
+    axis_element = element.first("axis") if kind != "fixed" else None
     axis = axis_element.numbers("xyz", 3, (1.0, 0.0, 0.0)) if axis_element is not None else (1.0, 0.0, 0.0)
     anchor = element.first("anchor")
     return Joint(

@@ -15,7 +15,8 @@ import numpy as np
 from memetik.errors import DescriptionError, suggest
 from memetik.robot.description import Description, Joint
 
-MAX_LINKS = 20_000
+MAX_LINKS = 10_000
+MAX_MIMIC_CHAIN = 200
 _ORTHONORMAL = 1e-6
 
 
@@ -67,12 +68,19 @@ def _name_defects(description: Description) -> Iterator[Defect]:
             if not name:
                 yield Defect("empty name", f"a {kind}", "has an empty name", "name it")
             elif count > 1:
-                yield Defect("duplicate name", f"{kind} {name!r}", f"occurs {count} times", f"give each {kind} a name of its own")
+                yield Defect(
+                    "duplicate name", f"{kind} {name!r}", f"occurs {count} times", f"give each {kind} a name of its own"
+                )
     axes = Counter(axis for joint in description.joints for axis in joint.axis_names)
     joints = {joint.name for joint in description.joints}
     for axis, count in axes.items():
-        if count > 1 and axis not in joints or (axis in joints and count > 1 and "/" in axis):
-            yield Defect("duplicate name", f"joint axis {axis!r}", f"occurs {count} times", "rename the joint that has a slash in its name")
+        if count > 1 and (axis not in joints or "/" in axis):
+            yield Defect(
+                "duplicate name",
+                f"joint axis {axis!r}",
+                f"occurs {count} times",
+                "rename the joint that has a slash in its name",
+            )
 
 
 def _tree_defects(description: Description) -> Iterator[Defect]:
@@ -92,7 +100,9 @@ def _tree_defects(description: Description) -> Iterator[Defect]:
                 )
         if joint.parent == joint.child:
             broken = True
-            yield Defect("cycle", f"joint {joint.name!r}", f"joins link {joint.child!r} to itself", "give it another parent")
+            yield Defect(
+                "cycle", f"joint {joint.name!r}", f"joins link {joint.child!r} to itself", "give it another parent"
+            )
         elif joint.child in parents:
             broken = True
             yield Defect(
@@ -108,10 +118,17 @@ def _tree_defects(description: Description) -> Iterator[Defect]:
     if not links:
         return
     if not roots:
-        yield Defect("no root", "the robot", "has no root: every link is the child of a joint", "remove the joint that closes the cycle")
+        yield Defect(
+            "no root",
+            "the robot",
+            "has no root: every link is the child of a joint",
+            "remove the joint that closes the cycle",
+        )
     if len(roots) > 1:
         listed = ", ".join(repr(name) for name in roots[:6]) + (f" and {len(roots) - 6} more" if len(roots) > 6 else "")
-        yield Defect("two roots", "the robot", f"has {len(roots)} roots: {listed}", "join all but one of them to the tree")
+        yield Defect(
+            "two roots", "the robot", f"has {len(roots)} roots: {listed}", "join all but one of them to the tree"
+        )
     if not broken:
         yield from _unreached(links, roots, children, parents)
 
@@ -150,12 +167,24 @@ def _joint_defects(description: Description) -> Iterator[Defect]:
         if joint.kind in ("spherical", "floating") and (
             len(order) != 3 or set(order) - set("xyz") or order[0] == order[1] or order[1] == order[2]
         ):
-            yield Defect("rotation order", name, f"has the rotation order {order!r}", "use three of x, y, z, such as 'xyz' or 'zyx'")
+            yield Defect(
+                "rotation order",
+                name,
+                f"has the rotation order {order!r}",
+                "use three of x, y, z, such as 'xyz' or 'zyx'",
+            )
         if joint.swing_twist and joint.kind != "spherical":
-            yield Defect("swing and twist", name, f"is {joint.kind} and has swing_twist", "only spherical joints have it")
+            yield Defect(
+                "swing and twist", name, f"is {joint.kind} and has swing_twist", "only spherical joints have it"
+            )
         for axis, lower, upper in zip(joint.axis_names, joint.lower, joint.upper, strict=True):
             if lower > upper:
-                yield Defect("inverted limits", f"joint {axis!r}", f"has the lower limit {lower:g} above the upper {upper:g}", "exchange them")
+                yield Defect(
+                    "inverted limits",
+                    f"joint {axis!r}",
+                    f"has the lower limit {lower:g} above the upper {upper:g}",
+                    "exchange them",
+                )
             elif lower == upper and math.isinf(lower):
                 yield Defect("inverted limits", f"joint {axis!r}", f"has both limits at {lower:g}", "give it a range")
         for what in ("velocity", "acceleration", "effort"):
@@ -166,29 +195,40 @@ def _joint_defects(description: Description) -> Iterator[Defect]:
 
 def _mimic_defects(description: Description) -> Iterator[Defect]:
     joints = {joint.name: joint for joint in description.joints}
-    settled: set[str] = set()
+    depths: dict[str, int] = {}  # how many joints a mimic joint follows, one after the other
     for joint in description.joints:
-        mimic = joint.mimic
-        if mimic is None:
+        if joint.mimic is None:
             continue
-        name = f"joint {joint.name!r}"
-        master = joints.get(mimic.joint)
-        if joint.axes != 1:
-            yield Defect("mimic", name, f"is {joint.kind} and mimics {mimic.joint!r}", "only joints of one axis can mimic")
-        if master is None:
-            yield Defect("mimic", name, f"mimics {mimic.joint!r}, which does not exist", suggest(mimic.joint, joints).rstrip("."))
-            continue
-        if master.axes != 1:
-            yield Defect("mimic", name, f"mimics {mimic.joint!r}, which is {master.kind}", "only joints of one axis can be mimicked")
+        yield from _coupling_defects(joint, joint.mimic.joint, joints)
         chain: dict[str, None] = {}
         follower: Joint | None = joint
-        while follower is not None and follower.mimic is not None and follower.name not in settled:
+        while follower is not None and follower.mimic is not None and follower.name not in depths:
             if follower.name in chain:
-                yield Defect("mimic", f"joint {follower.name!r}", "mimics itself through a cycle of mimic joints", "let one of them be free")
+                problem = "mimics itself through a cycle of mimic joints"
+                yield Defect("mimic", f"joint {follower.name!r}", problem, "let one of them be free")
                 break
             chain[follower.name] = None
             follower = joints.get(follower.mimic.joint)
-        settled.update(chain)
+        depth = depths.get(follower.name, 0) if follower is not None else 0
+        for name in reversed(chain):
+            depth += 1
+            depths[name] = depth
+            if depth == MAX_MIMIC_CHAIN + 1:
+                problem = f"follows more than {MAX_MIMIC_CHAIN} joints one after the other"
+                yield Defect("mimic", f"joint {name!r}", problem, "let it mimic the first of them")
+
+
+def _coupling_defects(joint: Joint, master_name: str, joints: dict[str, Joint]) -> Iterator[Defect]:
+    name = f"joint {joint.name!r}"
+    master = joints.get(master_name)
+    if joint.axes != 1:
+        yield Defect("mimic", name, f"is {joint.kind} and mimics {master_name!r}", "only joints of one axis can mimic")
+    if master is None:
+        remedy = suggest(master_name, joints).rstrip(".")
+        yield Defect("mimic", name, f"mimics {master_name!r}, which does not exist", remedy)
+    elif master.axes > 1:
+        problem = f"mimics {master_name!r}, which is {master.kind}"
+        yield Defect("mimic", name, problem, "only joints of one axis can be mimicked")
 
 
 def _number_defects(description: Description) -> Iterator[Defect]:
@@ -205,15 +245,27 @@ def _number_defects(description: Description) -> Iterator[Defect]:
         numbers = [*joint.axis, *joint.anchor]
         if joint.mimic is not None:
             numbers += [joint.mimic.multiplier, joint.mimic.offset]
-        bounds = (joint.lower, joint.upper, joint.velocity, joint.acceleration, joint.effort, joint.soft_lower, joint.soft_upper)
+        bounds = (
+            joint.lower,
+            joint.upper,
+            joint.velocity,
+            joint.acceleration,
+            joint.effort,
+            joint.soft_lower,
+            joint.soft_upper,
+        )
         if not all(math.isfinite(v) for v in numbers) or any(math.isnan(v) for values in bounds for v in values):
             yield Defect("not finite", f"joint {joint.name!r}", "has a number that is not finite", "correct it")
     for link in description.links:
         inertial = link.inertial
         if inertial is None:
             continue
-        if not (math.isfinite(inertial.mass) and np.isfinite(inertial.com).all() and np.isfinite(inertial.inertia).all()):
-            yield Defect("not finite", f"the inertial of link {link.name!r}", "has a number that is not finite", "correct it")
+        if not (
+            math.isfinite(inertial.mass) and np.isfinite(inertial.com).all() and np.isfinite(inertial.inertia).all()
+        ):
+            yield Defect(
+                "not finite", f"the inertial of link {link.name!r}", "has a number that is not finite", "correct it"
+            )
 
 
 def _pose_defects(poses: list[tuple[str, np.ndarray]]) -> Iterator[Defect]:
@@ -231,11 +283,16 @@ def _pose_defects(poses: list[tuple[str, np.ndarray]]) -> Iterator[Defect]:
     errors = np.abs(rotations @ rotations.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2))
     proper = (errors < _ORTHONORMAL) & (np.linalg.det(rotations) > 0.0)
     bottom = np.abs(matrices[:, 3] - np.array([0.0, 0.0, 0.0, 1.0])).max(axis=1) < 1e-9
-    for index in np.flatnonzero(~finite | ~proper | ~bottom):
+    for index in np.flatnonzero(~(finite & proper & bottom)).tolist():
         name = poses[index][0]
         if not finite[index]:
             yield Defect("not finite", name, "has a pose that is not finite", "correct it")
         elif not proper[index]:
-            yield Defect("rotation", name, f"has a rotation that is not orthonormal (off by {errors[index]:.1g})", "give a proper rotation")
+            yield Defect(
+                "rotation",
+                name,
+                f"has a rotation that is not orthonormal (off by {errors[index]:.1g})",
+                "give a proper rotation",
+            )
         else:
             yield Defect("pose", name, "has a pose whose last row is not 0 0 0 1", "correct it")

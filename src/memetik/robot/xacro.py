@@ -24,20 +24,19 @@ _one_at_a_time = threading.Lock()  # xacro keeps the files it is in, and xacrodo
 def expand_xacro(path: str, *, arguments: Mapping[str, Any] | None = None, search_path: SearchPath = ()) -> str:
     """The URDF text of a xacro file. `arguments` are the values of its <xacro:arg> elements.
 
-    $(find package) looks for packages where `MeshFinder` does, then where xacrodoc does; a package found nowhere is taken
-    to be the one that the file itself lies in, under another folder name, with a warning.
+    $(find package) looks for packages where `MeshFinder` does, then where xacrodoc does; a package found nowhere is
+    taken to be the one that the file itself lies in, under another folder name, with a warning.
     """
     try:
-        import xacrodoc  # noqa: F401  teaches xacro to find packages without ROS
         import xacro
+        import xacrodoc  # noqa: F401  teaches xacro to find packages without ROS
     except ImportError:
         raise MissingExtraError("xacrodoc", "all", "reading xacro") from None
     mappings = {str(name): _as_text(value) for name, value in (arguments or {}).items()}
     path = os.path.abspath(path)
     with _one_at_a_time, _packages_found_by(MeshFinder(os.path.dirname(path), search_path), _package_of(path)):
         try:
-            document = xacro.process_file(path, mappings=mappings)
-            return document.toxml()
+            return xacro.process_file(path, mappings=mappings).toxml()  # type: ignore[union-attr]
         except Exception as error:  # xacro lets through whatever the file's expressions raise
             reason = " ".join(str(error).split()) or type(error).__name__
             raise DescriptionError(f"xacro file {path} cannot be expanded: {reason[:500]}.") from error
@@ -66,7 +65,9 @@ def _packages_found_by(meshes: MeshFinder, own_package: str) -> Iterator[None]:
             try:
                 return previous.get_path(pkg)
             except packages.PackageNotFoundError:
-                logger.warning("package %r is not found; %s is taken for it. Give its place with search_path=.", pkg, own_package)
+                logger.warning(
+                    "package %r is not found; %s is taken for it. Give its place with search_path=.", pkg, own_package
+                )
                 return own_package
 
     previous = packages._finder

@@ -1,6 +1,6 @@
 """XML from strangers, read safely: no DTD, no entities, nothing fetched, size and depth bounded, numbers finite.
 
-Every reader of XML descriptions works on the `Element` tree made here, and every complaint names the element and its line.
+Every reader of XML descriptions works on the `Element` tree made here; every complaint names the element and its line.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from typing import NoReturn
 from xml.parsers import expat
 
 from memetik.errors import DescriptionError
@@ -169,9 +170,10 @@ class _Builder:
     def end(self, _tag: str) -> None:
         self.open.pop()
 
-    def refuse(self, *_arguments: object) -> None:
+    def refuse(self, *_arguments: object) -> NoReturn:
         raise DescriptionError(
-            f"{self.what} declares a document type or entities; these are refused for safety. Remove the <!DOCTYPE ...> part."
+            f"{self.what} declares a document type or entities; these are refused for safety. "
+            "Remove the <!DOCTYPE ...> part."
         )
 
 
