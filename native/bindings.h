@@ -3,8 +3,11 @@
 
 #include <nanobind/nanobind.h>
 
+#include "owned_tree.h"
+
 namespace memetik {
 
-void bind_kinematics(nanobind::module_ &m);
+nanobind::class_<Tree> bind_tree(nanobind::module_ &m);
+void bind_kinematics(nanobind::class_<Tree> &tree);
 
 }  // namespace memetik

@@ -5,6 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 namespace memetik {
 inline namespace MEMETIK_ARCH {
@@ -100,9 +103,17 @@ MEMETIK_INLINE LaneOf<W> select(const MaskOf<W> &m, const LaneOf<W> &a, const La
 template <int W>
 MEMETIK_INLINE LaneOf<W> sqrt(const LaneOf<W> &x) {
   if constexpr (W == kNative) {
+#if defined(__AVX512F__)
+    return Vector(_mm512_sqrt_pd(x.v));
+#elif defined(__AVX__)
+    return Vector(_mm256_sqrt_pd(x.v));
+#elif defined(__SSE2__)
+    return Vector(_mm_sqrt_pd(x.v));
+#else
     Vector r;
     for (int i = 0; i < kNative; ++i) r[i] = __builtin_sqrt(x.v[i]);
     return r;
+#endif
   } else {
     return {sqrt(x.lo), sqrt(x.hi)};
   }
@@ -112,9 +123,17 @@ MEMETIK_INLINE LaneOf<W> sqrt(const LaneOf<W> &x) {
 template <int W>
 MEMETIK_INLINE unsigned bits(const MaskOf<W> &m) {
   if constexpr (W == kNative) {
+#if defined(__AVX512DQ__)
+    return _mm512_movepi64_mask(__m512i(m.bits));
+#elif defined(__AVX__)
+    return unsigned(_mm256_movemask_pd(__m256d(m.bits)));
+#elif defined(__SSE2__)
+    return unsigned(_mm_movemask_pd(__m128d(m.bits)));
+#else
     unsigned r = 0;
     for (int i = 0; i < kNative; ++i) r |= unsigned(m.bits[i] & 1) << i;
     return r;
+#endif
   } else {
     return bits(m.lo) | bits(m.hi) << (W / 2);
   }
@@ -122,19 +141,23 @@ MEMETIK_INLINE unsigned bits(const MaskOf<W> &m) {
 
 template <int W>
 MEMETIK_INLINE bool any(const MaskOf<W> &m) {
-  if constexpr (W == kNative) {
-    int64_t r = 0;
-    for (int i = 0; i < kNative; ++i) r |= m.bits[i];
-    return r != 0;
-  } else {
+  if constexpr (W == kNative)
+    return bits(m) != 0;
+  else
     return any(m.lo | m.hi);
-  }
+}
+
+template <int W>
+MEMETIK_INLINE LaneOf<W> abs(const LaneOf<W> &x) {
+  if constexpr (W == kNative)
+    return Vector(Bits(x.v) & INT64_MAX);
+  else
+    return {abs(x.lo), abs(x.hi)};
 }
 
 MEMETIK_INLINE Mask none() { return Lane(0.0) < Lane(0.0); }
 MEMETIK_INLINE Lane max(const Lane &a, const Lane &b) { return select(a > b, a, b); }
 MEMETIK_INLINE Lane min(const Lane &a, const Lane &b) { return select(a < b, a, b); }
-MEMETIK_INLINE Lane abs(const Lane &a) { return max(a, -a); }
 MEMETIK_INLINE Lane clamp(const Lane &x, const Lane &lo, const Lane &hi) { return min(max(x, lo), hi); }
 
 // One lane as a plain number; lanes lie in memory one after the other.
@@ -147,9 +170,36 @@ MEMETIK_INLINE Lane round(const Lane &x) {
   return (x + magic) - magic;
 }
 
+// Turns the sine and cosine of the remainder r = x - n pi/2 into those of x. The lowest bits of `shifted` are those of n:
+// an odd n swaps the two, its second bit (that of n + 1) changes the sign of the sine (the cosine).
+template <int W>
+MEMETIK_INLINE void turn_quarters(const LaneOf<W> &shifted, LaneOf<W> &s, LaneOf<W> &c) {
+  if constexpr (W == kNative) {
+    const Bits n = Bits(shifted.v), sine = Bits(s.v), cosine = Bits(c.v);
+    const Bits exchange = (sine ^ cosine) & -(n & 1);
+    s.v = Vector(sine ^ exchange ^ ((n & 2) << 62));
+    c.v = Vector(cosine ^ exchange ^ (((n + 1) & 2) << 62));
+  } else {
+    turn_quarters(shifted.lo, s.lo, c.lo);
+    turn_quarters(shifted.hi, s.hi, c.hi);
+  }
+}
+
+inline __attribute__((noinline, cold)) void sincos_of_large(const Lane &x, Lane &s, Lane &c) {
+  for (int i = 0; i < kWidth; ++i) {
+    const double value = get(x, i);
+    if (value > 1e5 || value < -1e5) {
+      set(s, i, __builtin_sin(value));
+      set(c, i, __builtin_cos(value));
+    }
+  }
+}
+
 // sin and cos for |x| up to 1e5 with an absolute error near 1e-16; larger arguments go through the library.
 MEMETIK_INLINE void sincos(const Lane &x, Lane &s, Lane &c) {
-  const Lane n = round(x * Lane(0.63661977236758134308));
+  const Lane magic(6755399441055744.0);  // 1.5 * 2^52 as in round()
+  const Lane shifted = x * Lane(0.63661977236758134308) + magic;
+  const Lane n = shifted - magic;
   // Cody-Waite: pi/2 in three parts, so that n times each of the first two is exact.
   Lane r = x - n * Lane(1.57079632673412561417e+00);
   r = r - n * Lane(6.07710050630396597660e-11);
@@ -161,32 +211,20 @@ MEMETIK_INLINE void sincos(const Lane &x, Lane &s, Lane &c) {
   p = p * z + Lane(-1.98412698295895385996e-04);
   p = p * z + Lane(8.33333333332211858878e-03);
   p = p * z + Lane(-1.66666666666666307295e-01);
-  const Lane sine = r + r * z * p;
+  s = r + r * z * p;
   Lane k = Lane(-1.13585365213876817300e-11);
   k = k * z + Lane(2.08757008419747316778e-09);
   k = k * z + Lane(-2.75573141792967388112e-07);
   k = k * z + Lane(2.48015872888517045348e-05);
   k = k * z + Lane(-1.38888888888730564116e-03);
   k = k * z + Lane(4.16666666666665929218e-02);
-  const Lane cosine = Lane(1.0) - Lane(0.5) * z + z * z * k;
-  // Quadrant: n mod 4 in floating point.
-  const Lane quarter = n - Lane(4.0) * round(n * Lane(0.25));  // in -2..2
-  const Mask odd = (abs(quarter) > Lane(0.5)) & (abs(quarter) < Lane(1.5));
-  const Mask half = abs(quarter) > Lane(1.5);
-  const Mask minus_one = (quarter < Lane(-0.5)) & (quarter > Lane(-1.5));
-  const Mask plus_one = (quarter > Lane(0.5)) & (quarter < Lane(1.5));
-  const Lane a = select(odd, cosine, sine);
-  const Lane b = select(odd, sine, cosine);
-  s = select(half | minus_one, -a, a);
-  c = select(half | plus_one, -b, b);
-  if (any(abs(x) > Lane(1e5))) {
-    for (int i = 0; i < kWidth; ++i) {
-      const double value = get(x, i);
-      if (value > 1e5 || value < -1e5) {
-        set(s, i, __builtin_sin(value));
-        set(c, i, __builtin_cos(value));
-      }
-    }
+  c = Lane(1.0) - Lane(0.5) * z + z * z * k;
+  turn_quarters(shifted, s, c);
+  if (__builtin_expect(any(abs(x) > Lane(1e5)), false)) {
+    Lane sine = s, cosine = c;  // copies, so that s and c themselves can stay in registers
+    sincos_of_large(x, sine, cosine);
+    s = sine;
+    c = cosine;
   }
 }
 

@@ -11,6 +11,9 @@ namespace {
 // Far above rounding, far below what would be noticed: readers mend rotations before they come here.
 constexpr double kOrthonormal = 1e-9;
 
+// Far above any robot, and small enough for products of two sizes to fit an int.
+constexpr int kMost = 10000;
+
 [[noreturn]] void refuse(const std::string &sentence) { throw std::invalid_argument(sentence); }
 
 std::string name(const char *kind, size_t index) { return std::string(kind) + " " + std::to_string(index); }
@@ -50,6 +53,39 @@ void check(const Axis &axis, size_t index, int dof) {
   check(axis.placement, owner);
 }
 
+// Readers leave 6e-17 where a turn by 90 degrees has 0: exact zeros and ones let the kernels skip products.
+void snap(Placement &placement) {
+  for (double &entry : placement.R) {
+    const double nearest = std::nearbyint(entry);
+    if (std::abs(entry - nearest) < 4e-16) entry = nearest;
+  }
+}
+
+// Adds a link's mass, moment and inertia to the body that it is part of.
+void add(const LinkFrame &link, const Inertia &inertia, AxisBody &body) {
+  const double *R = link.placement.R, m = inertia.mass;
+  double c[3];
+  for (int i = 0; i < 3; ++i) {
+    c[i] = link.placement.p[i];
+    for (int k = 0; k < 3; ++k) c[i] += R[3 * i + k] * inertia.com[k];
+  }
+  const auto turned = [&](int i, int j) {
+    double sum = 0;
+    for (int k = 0; k < 3; ++k)
+      for (int l = 0; l < 3; ++l)
+        sum += R[3 * i + k] * 0.5 * (inertia.inertia[3 * k + l] + inertia.inertia[3 * l + k]) * R[3 * j + l];
+    return sum;
+  };
+  body.mass += m;
+  for (int i = 0; i < 3; ++i) body.moment[i] += m * c[i];
+  body.inertia[0] += turned(0, 0) + m * (c[1] * c[1] + c[2] * c[2]);
+  body.inertia[1] += turned(1, 1) + m * (c[0] * c[0] + c[2] * c[2]);
+  body.inertia[2] += turned(2, 2) + m * (c[0] * c[0] + c[1] * c[1]);
+  body.inertia[3] += turned(0, 1) - m * c[0] * c[1];
+  body.inertia[4] += turned(0, 2) - m * c[0] * c[2];
+  body.inertia[5] += turned(1, 2) - m * c[1] * c[2];
+}
+
 void check(const LinkFrame &link, const Inertia &inertia, size_t index, size_t axis_count) {
   const std::string owner = name("link", index);
   if (link.axis < -1 || link.axis >= int(axis_count))
@@ -64,10 +100,20 @@ void check(const LinkFrame &link, const Inertia &inertia, size_t index, size_t a
 
 Tree::Tree(std::vector<Axis> axes, std::vector<LinkFrame> links, std::vector<Inertia> inertias, int dof)
     : axes_(std::move(axes)), links_(std::move(links)), inertias_(std::move(inertias)), dof_(dof) {
-  if (dof_ < 0) refuse("A tree has 0 or more degrees of freedom, not " + std::to_string(dof_) + ".");
+  if (dof_ < 0 || dof_ > kMost)
+    refuse("A tree has 0 to " + std::to_string(kMost) + " degrees of freedom, not " + std::to_string(dof_) + ".");
+  if (axes_.size() > kMost || links_.size() > kMost)
+    refuse("A tree has at most " + std::to_string(kMost) + " axes and as many links.");
   if (links_.size() != inertias_.size()) refuse("A tree needs one inertia per link.");
   for (size_t i = 0; i < axes_.size(); ++i) check(axes_[i], i, dof_);
   for (size_t i = 0; i < links_.size(); ++i) check(links_[i], inertias_[i], i, axes_.size());
+  for (Axis &axis : axes_) snap(axis.placement);
+  for (LinkFrame &link : links_) snap(link.placement);
+  bodies_.resize(axes_.size());
+  for (size_t i = 0; i < links_.size(); ++i) {
+    add(links_[i], inertias_[i], links_[i].axis < 0 ? base_ : bodies_[size_t(links_[i].axis)]);
+    mass_ += inertias_[i].mass;
+  }
 }
 
 }  // namespace memetik

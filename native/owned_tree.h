@@ -15,13 +15,17 @@ class Tree {
   Tree(std::vector<Axis> axes, std::vector<LinkFrame> links, std::vector<Inertia> inertias, int dof);
 
   TreeView view() const {
-    return {axes_.data(), links_.data(), inertias_.data(), int(axes_.size()), int(links_.size()), dof_};
+    return {axes_.data(),       links_.data(),       inertias_.data(), bodies_.data(), base_, mass_,
+            int(axes_.size()), int(links_.size()), dof_};
   }
 
  private:
   std::vector<Axis> axes_;
   std::vector<LinkFrame> links_;
   std::vector<Inertia> inertias_;
+  std::vector<AxisBody> bodies_;
+  AxisBody base_{};
+  double mass_ = 0;
   int dof_;
 };
 

@@ -33,10 +33,20 @@ struct Inertia {
   double inertia[9];  // about the centre of mass, in the link's axes
 };
 
+// All links that move with one axis, taken as one rigid body, in the frame of that axis.
+struct AxisBody {
+  double mass;
+  double moment[3];   // mass * centre of mass
+  double inertia[6];  // about the frame's origin: xx, yy, zz, xy, xz, yz
+};
+
 struct TreeView {
   const Axis *axes;
   const LinkFrame *links;
   const Inertia *inertias;  // one per link
+  const AxisBody *bodies;   // one per axis
+  AxisBody base;            // the links that do not move, in the world
+  double mass;              // of all links
   int axis_count, link_count, dof;
 };
 

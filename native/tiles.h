@@ -1,0 +1,199 @@
+// Between arrays of rows, one row per configuration, and lanes: kWidth rows make a tile. Included by kernels only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "lane.h"
+
+namespace memetik {
+inline namespace MEMETIK_ARCH {
+
+using std::ptrdiff_t;
+
+constexpr int kLine = 64;  // bytes of a cache line
+
+// Hands out parts of a scratch block; with no block it only adds up how many bytes are needed.
+class TileScratch {
+ public:
+  explicit TileScratch(void *block) : block_(static_cast<char *>(block)) {}
+
+  template <class T>
+  T *take(size_t count) {
+    const size_t start = used_;
+    used_ += (count * sizeof(T) + kLine - 1) / kLine * kLine;
+    return block_ == nullptr ? nullptr : reinterpret_cast<T *>(block_ + start);
+  }
+  bool counting() const { return block_ == nullptr; }
+  size_t used() const { return used_; }
+
+ private:
+  char *block_;
+  size_t used_ = 0;
+};
+
+// One step of a transposition by halving: exchanges the entries whose positions differ in the bit `Distance`.
+template <int Distance, int... I>
+MEMETIK_INLINE void exchange(Vector &a, Vector &b, std::integer_sequence<int, I...>) {
+  const Vector first = __builtin_shufflevector(a, b, ((I & Distance) ? (I ^ Distance) + kNative : I)...);
+  b = __builtin_shufflevector(a, b, ((I & Distance) ? I + kNative : (I ^ Distance))...);
+  a = first;
+}
+
+template <int Distance = kNative / 2>
+MEMETIK_INLINE void transpose(Vector (&m)[kNative]) {
+  if constexpr (Distance > 0) {
+    for (int i = 0; i < kNative; ++i)
+      if ((i & Distance) == 0) exchange<Distance>(m[i], m[i + Distance], std::make_integer_sequence<int, kNative>());
+    transpose<Distance / 2>(m);
+  }
+}
+
+MEMETIK_INLINE Vector load(const double *p) {
+  Vector v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+MEMETIK_INLINE void store(double *p, const Vector &v) { std::memcpy(p, &v, sizeof v); }
+MEMETIK_INLINE Vector &part(Lane &x, int group) { return reinterpret_cast<Vector *>(&x)[group]; }
+MEMETIK_INLINE const Vector &part(const Lane &x, int group) { return reinterpret_cast<const Vector *>(&x)[group]; }
+
+// Calls block(start) for blocks of kNative columns that cover a row; the last one overlaps its neighbour.
+template <class Block>
+MEMETIK_INLINE void for_blocks(int length, Block block) {
+  for (int start = 0; start < length; start += kNative) block(start + kNative <= length ? start : length - kNative);
+}
+
+// Rows of an array (count, length) as lanes; rows past the end repeat the last one.
+class RowReader {
+ public:
+  RowReader(const double *rows, ptrdiff_t count, int length) : rows_(rows), count_(count), length_(length) {}
+
+  // The tile that starts at row n, into lanes[0..length).
+  MEMETIK_INLINE void read(ptrdiff_t n, Lane *lanes) const {
+    // Short rows are read past their end, into the rows behind the tile.
+    const ptrdiff_t slack = length_ < kNative ? kNative : 0;
+    if ((n + kWidth) * length_ + slack > count_ * length_) return read_last(n, lanes);
+    const double *rows = rows_ + n * length_;
+    if (length_ < kNative)
+      read_block(rows, lanes, length_);
+    else
+      for_blocks(length_, [&](int start) { read_block(rows + start, lanes + start, kNative); });
+  }
+
+ private:
+  MEMETIK_INLINE void read_block(const double *rows, Lane *lanes, int columns) const {
+    for (int group = 0; group < kWidth / kNative; ++group) {
+      Vector m[kNative];
+      for (int i = 0; i < kNative; ++i) m[i] = load(rows + (group * kNative + i) * ptrdiff_t(length_));
+      transpose(m);
+      for (int i = 0; i < kNative; ++i)
+        if (i < columns) part(lanes[i], group) = m[i];
+    }
+  }
+
+  void read_last(ptrdiff_t n, Lane *lanes) const {
+    for (int lane = 0; lane < kWidth; ++lane) {
+      const double *row = rows_ + (n + lane < count_ ? n + lane : count_ - 1) * length_;
+      for (int i = 0; i < length_; ++i) set(lanes[i], lane, row[i]);
+    }
+  }
+
+  const double *rows_;
+  ptrdiff_t count_;
+  int length_;
+};
+
+// Lanes as rows of an array (count, length), written in ascending order. Arrays larger than the caches are written past
+// them, in whole lines, which spares reading each line before it is overwritten; finish() writes what is left.
+class RowWriter {
+ public:
+  RowWriter(TileScratch &memory, double *rows, int length, bool past_caches)
+      : rows_(rows), length_(length), staging_(memory.take<double>(size_t(kWidth) * length + 2 * kLine / sizeof(double))) {
+    if (past_caches) phase_ = int(reinterpret_cast<uintptr_t>(rows) % kLine / sizeof(double));
+    past_caches_ = past_caches;
+  }
+
+  // entries[0..length) become rows n .. n + valid.
+  MEMETIK_INLINE void write(ptrdiff_t n, ptrdiff_t valid, const Lane *entries) {
+    double *target = rows_ + n * length_;
+    if (valid < kWidth) {
+      finish();
+      transpose_to(entries, staging_);
+      std::memcpy(target, staging_, size_t(valid) * length_ * sizeof(double));
+    } else if (past_caches_) {
+      transpose_to(entries, staging_ + phase_);
+      flush(target);
+    } else {
+      transpose_to(entries, target);
+    }
+  }
+
+  void finish() {
+    if (next_ != nullptr) std::memcpy(next_, staging_, phase_ * sizeof(double));
+    next_ = nullptr;
+  }
+
+ private:
+  MEMETIK_INLINE void transpose_to(const Lane *entries, double *target) const {
+    if (length_ < kNative) {
+      for (int lane = 0; lane < kWidth; ++lane)
+        for (int i = 0; i < length_; ++i) target[lane * length_ + i] = get(entries[i], lane);
+      return;
+    }
+    for_blocks(length_, [&](int start) {
+      for (int group = 0; group < kWidth / kNative; ++group) {
+        Vector m[kNative];
+        for (int i = 0; i < kNative; ++i) m[i] = part(entries[start + i], group);
+        transpose(m);
+        for (int i = 0; i < kNative; ++i) store(target + (group * kNative + i) * ptrdiff_t(length_) + start, m[i]);
+      }
+    });
+  }
+
+  // The staging area lies in its cache lines as the target does, and a tile is a whole number of lines long: the
+  // first `phase` numbers are left over from the tile before, the last `phase` numbers wait for the next one.
+  MEMETIK_INLINE void flush(double *target) {
+    constexpr int per_line = kLine / int(sizeof(double));
+    int first = 0;
+    if (next_ == nullptr && phase_ > 0) {
+      std::memcpy(target, staging_ + phase_, (per_line - phase_) * sizeof(double));
+      first = 1;
+    }
+    double *aligned = target - phase_;
+    for (int line = first; line < length_; ++line) stream_line(aligned + line * per_line, staging_ + line * per_line);
+    next_ = aligned + ptrdiff_t(length_) * per_line;
+    std::memcpy(staging_, staging_ + ptrdiff_t(length_) * per_line, phase_ * sizeof(double));
+  }
+
+  static MEMETIK_INLINE void stream_line(double *target, const double *source) {
+#if defined(__AVX512F__)
+    _mm512_stream_pd(target, _mm512_load_pd(source));
+#elif defined(__AVX__)
+    for (int i = 0; i < 8; i += 4) _mm256_stream_pd(target + i, _mm256_load_pd(source + i));
+#elif defined(__SSE2__)
+    for (int i = 0; i < 8; i += 2) _mm_stream_pd(target + i, _mm_load_pd(source + i));
+#else
+    std::memcpy(target, source, kLine);
+#endif
+  }
+
+  double *rows_;
+  int length_;
+  double *staging_;
+  int phase_ = 0;
+  bool past_caches_ = false;
+  double *next_ = nullptr;  // where the numbers that wait in the staging area belong
+};
+
+// Streaming stores are weakly ordered: this makes them visible before the thread says it is done.
+MEMETIK_INLINE void finish_stores() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+}  // namespace MEMETIK_ARCH
+}  // namespace memetik
