@@ -51,10 +51,11 @@ def group_links(description: Description, topology: Topology, name: str) -> tupl
 def find_tips(description: Description, topology: Topology) -> tuple[str, ...]:
     """The links that do the robot's work: SRDF's end effectors, else the last link before each limb branches.
 
-    A limb starts at the root or where the tree branches, and is followed while one child leads to moving joints. Where it
-    branches, it ends in a hand, and its last link is a tip, if it has more moving axes than the longest branch beyond (an
-    arm with fingers); otherwise each branch is a limb of its own (a torso with arms). Branches without moving joints are
-    sensors or frames and count only at the end of a limb. A floating or planar base is no part of a limb.
+    A limb starts at the root or where the tree branches, and is followed while one child leads to moving joints.
+    Where it branches, it ends in a hand, and its last link is a tip, if it has more moving axes than the longest
+    branch beyond (an arm with fingers); otherwise each branch is a limb of its own (a torso with arms). Branches
+    without moving joints are sensors or frames and count only at the end of a limb. A floating or planar base is no
+    part of a limb.
     """
     mounted = dict.fromkeys(effector.parent_link for effector in description.semantics.end_effectors)
     known = tuple(link for link in mounted if link in topology.parent_joint)

@@ -77,7 +77,7 @@ class Topology:
             found |= new
 
     def master(self, joint: Joint) -> tuple[Joint, float, float]:
-        """The free joint that `joint` follows, itself if it is free: its value is multiplier * (that one's) + offset."""
+        """The free joint that `joint` follows (itself if free), multiplier and offset: m * (its value) + o."""
         multiplier, offset = 1.0, 0.0
         while joint.mimic is not None:
             offset += multiplier * joint.mimic.offset

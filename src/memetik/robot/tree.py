@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memetik.robot.description import AXIS_NAMES, Description, Joint
+from memetik.robot.description import Description, Joint
+from memetik.robot.limits import LIMIT_NAMES, turning_axes
 from memetik.robot.rotations import inverse
 from memetik.robot.topology import Topology
 from memetik.robot.validate import validate
@@ -73,9 +74,6 @@ class CompiledTree:
     topology: Topology
 
 
-LIMIT_NAMES = ("lower", "upper", "velocity", "acceleration", "effort", "soft_lower", "soft_upper")
-
-
 def compile_tree(description: Description) -> CompiledTree:
     """Break the joints of a description down into elementary axes. Raises DescriptionError where it is not a tree."""
     validate(description)
@@ -90,7 +88,8 @@ def compile_tree(description: Description) -> CompiledTree:
     variables = np.array(axes.variables, dtype=np.int32)
     prismatic = np.array(axes.prismatic, dtype=np.uint8)
     multipliers = np.array(axes.multipliers, dtype=float)
-    turning = np.array(_turning(description), dtype=bool)
+    free = [joint for joint in description.joints if joint.mimic is None]
+    turning = np.array([turns for joint in free for turns in turning_axes(joint)], dtype=bool)
     limits = _limits(description)
     masses, coms, inertias = _inertias(description)
     return CompiledTree(
@@ -263,16 +262,6 @@ def _limits(description: Description) -> dict[str, np.ndarray]:
     for array in limits.values():
         array.setflags(write=False)
     return limits
-
-
-def _turning(description: Description) -> list[bool]:
-    slides = {"slide", "x", "y", "z"}
-    return [
-        joint.kind != "prismatic" and axis not in slides
-        for joint in description.joints
-        if joint.mimic is None
-        for axis in AXIS_NAMES[joint.kind]
-    ]
 
 
 def _periodic(

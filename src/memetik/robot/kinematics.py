@@ -1,0 +1,251 @@
+"""Kinematics and dynamics of a robot: thin, checked calls into the native core.
+
+Every method takes one configuration (dof,) or many (N, dof) and adds the same leading axis to its result. `out=` is an
+array of the result's shape, float64 and C-contiguous, that is written and returned. `threads=` shares many
+configurations out; the interpreter's lock is released meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from memetik.errors import InvalidInputError
+from memetik.robot import manipulability as measures
+from memetik.robot.configuration import ConfigurationSpace
+
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+"""Acceleration of free fall in the world, m/s^2."""
+
+
+class Kinematics(ConfigurationSpace):
+    """Where links are and how they move with q."""
+
+    __slots__ = ()
+
+    def pose(
+        self,
+        link: str | Sequence[str],
+        q: Any,
+        out: np.ndarray | None = None,
+        *,
+        relative_to: str | None = None,
+        threads: int = 1,
+    ) -> np.ndarray:
+        """Pose of a link in the world (4, 4), or in the frame of the link `relative_to`.
+
+        With a list of k links the result is (k, 4, 4); with N configurations (N, 4, 4) or (N, k, 4, 4).
+        """
+        q = self.check_q(q)
+        if relative_to is not None:
+            return self._relative_pose(link, q, out, relative_to, threads)
+        if isinstance(link, str):
+            indices = self._link_indices((link,))
+            shape = (*q.shape[:-1], 4, 4)
+        else:
+            indices = self._link_indices(tuple(link))
+            shape = (*q.shape[:-1], len(indices), 4, 4)
+        out = _output(out, shape)
+        _call(self.core.poses, indices, q.reshape(-1, self.dof), out.reshape(-1, len(indices), 4, 4), threads)
+        return out
+
+    def jacobian(
+        self,
+        link: str,
+        q: Any,
+        point: Any = None,
+        relative_to: str | None = None,
+        out: np.ndarray | None = None,
+        *,
+        threads: int = 1,
+    ) -> np.ndarray:
+        """Geometric Jacobian (6, dof) of a point of a link: linear rows first, axes of the world.
+
+        point: in the link's frame; None is the link's origin.
+        relative_to: a link; the motion is that seen from this link, in its axes.
+        """
+        q = self.check_q(q)
+        out = _output(out, (*q.shape[:-1], 6, self.dof))
+        rows = q.reshape(-1, self.dof)
+        reference = None if relative_to is None else self.link_index(relative_to)
+        index = self.link_index(link)
+        _call(self.core.jacobians, index, rows, out.reshape(-1, 6, self.dof), _point(point), reference, threads)
+        return out
+
+    def pose_and_jacobian(
+        self,
+        link: str,
+        q: Any,
+        point: Any = None,
+        relative_to: str | None = None,
+        out: tuple[np.ndarray, np.ndarray] | None = None,
+        *,
+        threads: int = 1,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """`pose` of one link and `jacobian` in one pass; `out` is a pair of arrays."""
+        q = self.check_q(q)
+        poses, jacobians = (None, None) if out is None else out
+        poses = _output(poses, (*q.shape[:-1], 4, 4))
+        jacobians = _output(jacobians, (*q.shape[:-1], 6, self.dof))
+        _call(
+            self.core.poses_and_jacobians,
+            self.link_index(link),
+            q.reshape(-1, self.dof),
+            poses.reshape(-1, 4, 4),
+            jacobians.reshape(-1, 6, self.dof),
+            _point(point),
+            None if relative_to is None else self.link_index(relative_to),
+            threads,
+        )
+        return poses, jacobians
+
+    def center_of_mass(self, q: Any, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:
+        """Centre of mass of all links in the world (3,), metres."""
+        self._require_mass()
+        q = self.check_q(q)
+        out = _output(out, (*q.shape[:-1], 3))
+        _call(self.core.centers_of_mass, q.reshape(-1, self.dof), out.reshape(-1, 3), threads)
+        return out
+
+    def center_of_mass_jacobian(self, q: Any, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:
+        """Jacobian (3, dof) of the centre of mass in the world."""
+        self._require_mass()
+        q = self.check_q(q)
+        out = _output(out, (*q.shape[:-1], 3, self.dof))
+        _call(self.core.center_of_mass_jacobians, q.reshape(-1, self.dof), out.reshape(-1, 3, self.dof), threads)
+        return out
+
+    def gravity_torques(
+        self, q: Any, gravity: Any = STANDARD_GRAVITY, out: np.ndarray | None = None, *, threads: int = 1
+    ) -> np.ndarray:
+        """Torques and forces (dof,) that hold the robot still; N m for angles, N for distances."""
+        q = self.check_q(q)
+        out = _output(out, q.shape)
+        rows, flat = q.reshape(-1, self.dof), out.reshape(-1, self.dof)
+        _call(self.core.gravity_torques, rows, _vector("gravity", gravity), flat, threads)
+        return out
+
+    def inverse_dynamics(
+        self,
+        q: Any,
+        velocity: Any,
+        acceleration: Any,
+        gravity: Any = STANDARD_GRAVITY,
+        out: np.ndarray | None = None,
+        *,
+        threads: int = 1,
+    ) -> np.ndarray:
+        """Torques and forces (dof,) that move the robot with these joint velocities and accelerations."""
+        q = self.check_q(q)
+        velocity = self.check_q(velocity, "velocity")
+        acceleration = self.check_q(acceleration, "acceleration")
+        for name, array in (("velocity", velocity), ("acceleration", acceleration)):
+            if array.shape != q.shape:
+                raise InvalidInputError(f"{name} has shape {array.shape}, but q has {q.shape}; they must be the same.")
+        out = _output(out, q.shape)
+        rows = (array.reshape(-1, self.dof) for array in (q, velocity, acceleration))
+        _call(self.core.inverse_dynamics, *rows, _vector("gravity", gravity), out.reshape(-1, self.dof), threads)
+        return out
+
+    def mass_matrix(self, q: Any, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:
+        """Joint-space mass matrix (dof, dof): kinetic energy is v^T M v / 2."""
+        q = self.check_q(q)
+        out = _output(out, (*q.shape, self.dof))
+        _call(self.core.mass_matrices, q.reshape(-1, self.dof), out.reshape(-1, self.dof, self.dof), threads)
+        return out
+
+    def manipulability(
+        self,
+        link: str,
+        q: Any,
+        measure: measures.Measure = "product",
+        part: measures.Part = "all",
+        *,
+        point: Any = None,
+        relative_to: str | None = None,
+    ) -> Any:
+        """How well the link can move: "product" of the singular values of its Jacobian, "condition" or "ratio".
+
+        part: "all" six rows, "translation" or "rotation". Only the joints that move the link are counted.
+        """
+        jacobian = self.jacobian(link, q, point, relative_to)
+        moving = self.moves(link)
+        if relative_to is not None:
+            moving = moving | self.moves(relative_to)
+        if not moving.any():
+            raise InvalidInputError(f"no joint of robot {self.name!r} moves link {link!r}.")
+        return measures.manipulability(jacobian[..., moving], measure, part)
+
+    def _relative_pose(
+        self, link: str | Sequence[str], q: np.ndarray, out: np.ndarray | None, relative_to: str, threads: int
+    ) -> np.ndarray:
+        names = (link,) if isinstance(link, str) else tuple(link)
+        poses = self.pose((relative_to, *names), q, threads=threads)
+        reference = poses[..., :1, :, :]
+        result = np.zeros((*q.shape[:-1], len(names), 4, 4))
+        transposed = np.swapaxes(reference[..., :3, :3], -1, -2)
+        result[..., :3, :3] = transposed @ poses[..., 1:, :3, :3]
+        result[..., :3, 3:] = transposed @ (poses[..., 1:, :3, 3:] - reference[..., :3, 3:])
+        result[..., 3, 3] = 1.0
+        if isinstance(link, str):
+            result = result[..., 0, :, :]
+        if out is None:
+            return result
+        out = _output(out, result.shape)
+        out[...] = result
+        return out
+
+    def _link_indices(self, names: tuple[str, ...]) -> np.ndarray:
+        try:
+            return self._indices[names]
+        except KeyError:
+            indices = np.array([self.link_index(name) for name in names], dtype=np.int32)
+            self._indices[names] = indices
+            return indices
+
+    def _require_mass(self) -> None:
+        if not self.mass > 0.0:
+            raise InvalidInputError(
+                f"robot {self.name!r} has no mass, so it has no centre of mass; its description gives no inertias."
+            )
+
+
+def _call(function: Callable[..., None], *arguments: Any) -> None:
+    try:
+        function(*arguments)
+    except ValueError as error:
+        raise InvalidInputError(str(error)) from None
+
+
+def _output(out: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:
+    if out is None:
+        return np.empty(shape)
+    if (
+        isinstance(out, np.ndarray)
+        and out.shape == shape
+        and out.dtype == np.float64
+        and out.flags.c_contiguous
+        and out.flags.writeable
+    ):
+        return out
+    found = f"{out.dtype} array of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+    raise InvalidInputError(
+        f"out must be a writeable, C-contiguous float64 array of shape {shape}, not a {found}"
+        + (" that is not contiguous or not writeable." if isinstance(out, np.ndarray) and out.shape == shape else ".")
+    )
+
+
+def _point(point: Any) -> np.ndarray | None:
+    return None if point is None else _vector("point", point)
+
+
+def _vector(name: str, value: Any) -> np.ndarray:
+    try:
+        array = np.ascontiguousarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"{name} must be three numbers, not {value!r}.") from None
+    if array.shape != (3,) or not np.isfinite(array).all():
+        raise InvalidInputError(f"{name} must be three finite numbers, not {value!r}.")
+    return array

@@ -1,0 +1,249 @@
+"""The Robot: kinematics of a description, and other robots made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from memetik.errors import InvalidInputError
+from memetik.robot import edit, limits
+from memetik.robot.description import Description, Geometry, Inertial, Semantics
+from memetik.robot.kinematics import Kinematics
+from memetik.robot.rotations import frozen
+from memetik.robot.semantics import group_end_effectors
+from memetik.robot.shapes import Shape
+from memetik.robot.transforms import as_pose, transform
+
+
+class Robot(Kinematics):
+    """A kinematic tree with limits, inertias, shapes and named parts.
+
+    Robots are immutable: methods that change one give another. They are equal by content, hashable, and pickle.
+    q, limits and Jacobian columns have `dof` entries in the order of `joint_names`.
+    Metres, radians, kilograms, seconds.
+    """
+
+    __slots__ = ()
+
+    def with_tool(
+        self,
+        pose: Any = (0.0, 0.0, 0.0),
+        *,
+        name: str = "tool",
+        link: str | None = None,
+        collisions: Iterable[Any] = (),
+        visuals: Iterable[Any] = (),
+        mass: float | None = None,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: Any = None,
+    ) -> Robot:
+        """This robot with a link `name` mounted on `link` (its tip where None), which becomes a tip itself.
+
+        pose: of the tool in that link, or only its offset (x, y, z).
+        collisions, visuals: shapes, pairs (shape, pose in the tool) or Geometry objects.
+        mass, com, inertia: kilograms, centre in the tool's frame, inertia (3, 3) about it, zero where not given.
+        """
+        inertial = None
+        if mass is not None:
+            matrix = np.zeros((3, 3)) if inertia is None else np.array(inertia, dtype=float)
+            x, y, z = (float(v) for v in com)
+            inertial = Inertial(float(mass), (x, y, z), matrix)
+        return Robot(
+            edit.add_tool(
+                self.description,
+                self.tip if link is None else link,
+                transform(pose) if np.shape(pose) == (3,) else as_pose(pose, "the tool's pose"),
+                name=name,
+                collisions=_geometries(collisions),
+                visuals=_geometries(visuals),
+                inertial=inertial,
+            )
+        )
+
+    def with_fixed(self, values: Mapping[str, Any]) -> Robot:
+        """This robot with some joints fixed at these values; joints that mimic them are fixed too, all links stay."""
+        q = self.q(values)
+        return Robot(edit.fix_joints(self.description, self._values_of(self._owners(values), q)))
+
+    def group(self, group: str | Sequence[str], values: Any = None) -> Robot:
+        """The part of this robot that one of its groups, or a list of joints, moves.
+
+        All links stay; the other joints are fixed at `values` (a mapping or a configuration), else at neutral ones.
+        Joints of the group that mimic others keep their masters free. The tip is the group's.
+        """
+        q = self.q(values)
+        topology = self._tree.topology
+        effectors = None
+        if isinstance(group, str):
+            names = self.group_joints(group)
+            effectors = group_end_effectors(self.description, topology, group)
+        else:
+            names = self._owners(group)
+        free = {topology.master(topology.joints[name])[0].name for name in names}
+        if not any(topology.joints[name].axes for name in free):
+            raise InvalidInputError(f"the group {group!r} of robot {self.name!r} has no joint that moves.")
+        others = [j.name for j in self.description.joints if j.axes and j.mimic is None and j.name not in free]
+        part = edit.fix_joints(self.description, self._values_of(others, q))
+        if effectors is not None:
+            part = replace(part, semantics=replace(part.semantics, end_effectors=effectors))
+        elif others:
+            part = edit.keep_moved_end_effectors(part)
+        return Robot(part)
+
+    def chain(self, base: str, tip: str) -> Robot:
+        """Only the links and joints between two links, with `base` as the root.
+
+        The chain stands at the world's origin, or where the robot does if `base` is the robot's root. Joints of the
+        chain that mimic one outside it become free.
+        """
+        return Robot(edit.extract_chain(self.description, base, tip))
+
+    def inverted(self, base: str, pose: Any = None) -> Robot:
+        """The same robot with link `base` as its root, at `pose` in the world (its origin where None).
+
+        All links, their frames and the meaning of q are the same: only the base is another.
+        """
+        return Robot(edit.reroot(self.description, base, None if pose is None else as_pose(pose)))
+
+    def at(self, pose: Any) -> Robot:
+        """This robot with its root link at `pose` in the world."""
+        checked = as_pose(pose, "the base pose")
+        if checked.shape != (4, 4):
+            raise InvalidInputError(f"the base pose must have shape (4, 4), not {checked.shape}.")
+        return Robot(replace(self.description, base=frozen(checked)))
+
+    def with_floating_base(self, limits: Any = None, *, name: str | None = None, rotation_order: str = "xyz") -> Robot:
+        """This robot on a floating joint: entries x, y, z, then turns about the moved axes in `rotation_order`.
+
+        limits: pairs (lower, upper), six of them or by axis {"x": ..., "r1": ...}; infinite where not given.
+        """
+        return self._with_base("floating", limits, name, rotation_order)
+
+    def with_planar_base(self, limits: Any = None, *, name: str | None = None) -> Robot:
+        """This robot on a planar joint: entries x, y and yaw in the frame that its base has now.
+
+        limits: pairs (lower, upper), three of them or by axis {"x": ..., "yaw": ...}; infinite where not given.
+        """
+        return self._with_base("planar", limits, name, "xyz")
+
+    def with_limits(self, given: Mapping[str, Any]) -> Robot:
+        """This robot with other limits for some joints: {joint or axis: (lower, upper) or a mapping of limits}.
+
+        The mapping has some of lower, upper, velocity, acceleration, effort, soft_lower, soft_upper.
+        """
+        return Robot(limits.set_limits(self.description, given))
+
+    def with_limit_margin(self, margin: float | Mapping[str, float]) -> Robot:
+        """This robot with position limits moved inwards: radians, for all turning axes, or {joint: margin}."""
+        return Robot(self.description, limit_margin=margin)
+
+    def with_soft_limits(self) -> Robot:
+        """This robot with its soft limits as position limits."""
+        return Robot(self.description, use_soft_limits=True)
+
+    def with_semantics(self, semantics: Semantics) -> Robot:
+        """This robot with other groups, end effectors, named postures and disabled pairs."""
+        return Robot(edit.with_known_semantics(self.description, semantics))
+
+    def with_disabled_pairs(self, pairs: Iterable[tuple[str, str]], reason: str = "User") -> Robot:
+        """This robot with these pairs of links no longer checked for collision with each other."""
+        return Robot(edit.disable_pairs(self.description, pairs, reason))
+
+    def renamed(self, name: str) -> Robot:
+        """This robot under another name."""
+        return Robot(replace(self.description, name=name))
+
+    def to_urdf(self, *, meshes: Literal["found", "given"] = "found") -> str:
+        """URDF text. Joints that URDF does not have are written in the way the URDF writer documents."""
+        from memetik.robot.urdf_writer import write_urdf
+
+        return write_urdf(self.description, meshes=meshes)
+
+    def _with_base(self, kind: Literal["floating", "planar"], given: Any, name: str | None, order: str) -> Robot:
+        lower, upper = limits.axis_limits(kind, given)
+        added = edit.add_base(self.description, kind, name=name, lower=lower, upper=upper, rotation_order=order)
+        return Robot(added)
+
+    def _owners(self, names: Iterable[str]) -> list[str]:
+        """The joints of these names, which may be those of single axes if all of a joint's are there."""
+        joints = self._tree.topology.joints
+        owner_of = {axis: joint.name for joint in joints.values() for axis in joint.axis_names}
+        names = list(names)
+        owners = dict.fromkeys(name if name in joints else owner_of.get(name, name) for name in names)
+        for owner in owners:
+            joint = self.joint(owner)
+            missing = [axis for axis in joint.axis_names if axis not in names]
+            if owner not in names and missing:
+                raise InvalidInputError(
+                    f"joint {owner!r} can be taken only as a whole: {', '.join(missing)} must be named too."
+                )
+        return list(owners)
+
+    def _values_of(self, joints: Iterable[str], q: np.ndarray) -> dict[str, tuple[float, ...]]:
+        result = {}
+        for name in joints:
+            joint = self.joint(name)
+            first = self._tree.couplings[name].first
+            result[name] = tuple(q[first : first + joint.axes].tolist())
+        return result
+
+
+def load_robot(
+    source: Any,
+    *,
+    limit_margin: float | Mapping[str, float] = 0.0,
+    use_soft_limits: bool = False,
+    **options: Any,
+) -> Robot:
+    """Load a robot.
+
+    source: the name of a bundled robot, the path of a URDF, xacro or MJCF file, URDF text or a yourdfpy object.
+    limit_margin: moves position limits inwards: radians, for every turning axis; or a mapping from joint to margin.
+    use_soft_limits: takes the description's soft limits where they are tighter.
+    options: those of `memetik.robot.load.load_description`: srdf=, arguments=, search_path=, joint_limits=.
+    """
+    from memetik.robot.load import load_description
+
+    description = load_description(source, **options)
+    return Robot(description, limit_margin=limit_margin, use_soft_limits=use_soft_limits)
+
+
+def robot_from_dh(table: Any, convention: str = "standard", *, limits: Any = None, **options: Any) -> Robot:
+    """The robot of a Denavit-Hartenberg table: rows of theta, d, a, alpha; metres and radians.
+
+    convention: "standard" or "modified". limits: (lower, upper) per joint. options: kinds=, velocity=, columns=, name=,
+    joint_names=, link_names=, base=, tool=, as `memetik.robot.dh.description_from_dh` has them.
+    """
+    from memetik.robot.dh import description_from_dh
+
+    return Robot(description_from_dh(table, convention, limits=limits, **options))
+
+
+def combine(robots: Mapping[str, Robot], name: str = "cell") -> Robot:
+    """Several robots in one: names become "left/panda_joint1" and so on, each robot keeps its own base pose.
+
+    Their common root is a link "world"; each part is also a group of that name.
+    """
+    parts: dict[str, Description] = {}
+    for key, robot in robots.items():
+        if not isinstance(robot, Robot):
+            raise InvalidInputError(f"combine takes robots by name; {key!r} is a {type(robot).__name__}.")
+        parts[key] = robot.description
+    return Robot(edit.combine(parts, name))
+
+
+def _geometries(given: Iterable[Any]) -> tuple[Geometry, ...]:
+    result = []
+    for item in given if isinstance(given, list | tuple) else (given,):
+        if isinstance(item, Geometry):
+            result.append(item)
+        elif isinstance(item, Shape):
+            result.append(Geometry(item))
+        elif isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], Shape):
+            result.append(Geometry(item[0], as_pose(item[1], "the pose of a shape")))
+        else:
+            raise InvalidInputError(f"a shape, a pair (shape, pose) or a Geometry is needed, not {item!r:.80}.")
+    return tuple(result)
