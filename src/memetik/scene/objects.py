@@ -149,7 +149,9 @@ class HeightMap(_ArrayShape):
             raise GeometryError(f"the size of a HeightMap is two positive lengths (x, y), not {self.size!r}.")
         base = float(heights.min()) - max(0.05 * min(size), 1e-3) if self.base is None else float(self.base)
         if not -MAX_COORDINATE <= base < heights.min():
-            raise GeometryError(f"the base of a HeightMap must be below its lowest height {heights.min():g}, not {base:g}.")
+            raise GeometryError(
+                f"the base of a HeightMap must be below its lowest height {heights.min():g}, not {base:g}."
+            )
         heights.setflags(write=False)
         object.__setattr__(self, "heights", heights)
         object.__setattr__(self, "size", size)
@@ -252,7 +254,9 @@ class SceneObject:
         if not isinstance(other, SceneObject):
             return NotImplemented
         plain = ("name", "shape", "padding", "solid", "link", "touch", "color")
-        return all(getattr(self, name) == getattr(other, name) for name in plain) and np.array_equal(self.pose, other.pose)
+        return all(getattr(self, name) == getattr(other, name) for name in plain) and np.array_equal(
+            self.pose, other.pose
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -284,7 +288,11 @@ def _array(shape: object, name: str, value: Any, dtype: Any, columns: int) -> np
             raise GeometryError(f"{what} must have shape (N, {columns}), not {array.shape}.")
         if len(array) > MAX_ELEMENTS:
             raise GeometryError(f"{what} are {len(array)}; at most {MAX_ELEMENTS} are accepted.")
-        if np.issubdtype(dtype, np.integer) and array.size and not -(2**31) <= int(array.min()) <= int(array.max()) < 2**31:
+        if (
+            np.issubdtype(dtype, np.integer)
+            and array.size
+            and not -(2**31) <= int(array.min()) <= int(array.max()) < 2**31
+        ):
             raise GeometryError(f"{what} must fit 32 bits.")
         array = np.array(array, dtype=dtype, order="C")
     except (TypeError, ValueError, OverflowError):

@@ -121,7 +121,14 @@ class Scene:
         return self.add(name, _triangle_mesh(mesh, scale), pose, **options)
 
     def add_heightmap(
-        self, name: str, heights: Any, size: Sequence[float], pose: Pose = None, *, base: float | None = None, **options: Any
+        self,
+        name: str,
+        heights: Any,
+        size: Sequence[float],
+        pose: Pose = None,
+        *,
+        base: float | None = None,
+        **options: Any,
     ) -> SceneObject:
         """Ground of `heights` (nx, ny) over a rectangle of `size` (x, y) centred at its pose, solid down to z = base."""
         return self.add(name, HeightMap(heights, tuple(size), base), pose, **options)  # type: ignore[arg-type]
@@ -202,7 +209,9 @@ class Scene:
             return self._insert(replace(record, link=link, touch=_touch(touch)))
         record = self[name]
         if pose is None:
-            raise InvalidInputError(f"attach({name!r}, link={link!r}) needs pose=, the object's pose in the link's coordinates.")
+            raise InvalidInputError(
+                f"attach({name!r}, link={link!r}) needs pose=, the object's pose in the link's coordinates."
+            )
         changes: dict[str, Any] = {"link": link, "touch": _touch(touch), "pose": _pose(pose, name)}
         if padding is not None:
             changes["padding"] = _padding(padding, name)
@@ -231,7 +240,9 @@ class Scene:
         """Take back `allow`."""
         pair = ordered_pair(first, second)
         if pair not in self._allowed:
-            raise InvalidInputError(f"{first!r} and {second!r} are not allowed to touch, so there is nothing to forbid.")
+            raise InvalidInputError(
+                f"{first!r} and {second!r} are not allowed to touch, so there is nothing to forbid."
+            )
         self._own()
         self._allowed = self._allowed - {pair}
 
@@ -344,7 +355,9 @@ def plane_pose(normal: Sequence[float], offset: float) -> np.ndarray:
     direction = np.asarray(normal, dtype=float)
     length = float(np.linalg.norm(direction)) if direction.shape == (3,) else math.nan
     if not (1e-12 < length < math.inf) or not math.isfinite(offset):
-        raise GeometryError(f"a plane needs a normal of three finite numbers, not all zero, and an offset; not {normal!r}, {offset!r}.")
+        raise GeometryError(
+            f"a plane needs a normal of three finite numbers, not all zero, and an offset; not {normal!r}, {offset!r}."
+        )
     z = direction / length
     helper = np.eye(3)[int(np.argmin(np.abs(z)))]
     x = np.cross(helper, z)
@@ -387,7 +400,9 @@ def _shape(shape: Any) -> SceneShape:
 
 
 def _triangle_mesh(mesh: Any, scale: float | Sequence[float]) -> TriangleMesh:
-    factors = np.broadcast_to(np.asarray(scale, dtype=float), (3,)) if np.shape(scale) in ((), (3,)) else np.array([np.nan])
+    factors = (
+        np.broadcast_to(np.asarray(scale, dtype=float), (3,)) if np.shape(scale) in ((), (3,)) else np.array([np.nan])
+    )
     if not (np.isfinite(factors).all() and (factors != 0.0).all()):
         raise InvalidInputError(f"scale= must be a number or three, finite and not zero, not {scale!r}.")
     if isinstance(mesh, Mesh) or isinstance(mesh, str) or hasattr(mesh, "__fspath__"):
