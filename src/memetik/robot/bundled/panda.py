@@ -1,0 +1,110 @@
+"""Franka Emika Panda: seven joints and a two-finger hand whose second finger follows the first.
+
+Kinematics, limits and rates: the manufacturer's published Denavit-Hartenberg table and joint limits (Franka Control
+Interface documentation, "Robot and interface specifications"). Names as in the public franka_description. Masses and
+centres of mass: Gaz et al., "Dynamic identification of the Franka Emika Panda robot", RA-L 2019, as that description
+lists them. Approximations: collision primitives (fitted to the outside of the arm), inertias (of those primitives).
+"""
+
+from __future__ import annotations
+
+import math
+
+from memetik.robot.bundled.builder import assemble, body, box, capsule, cylinder, fixed, joint, semantics, state
+from memetik.robot.description import Description, EndEffector, Group, Mimic
+
+SOURCE = (
+    "Franka Emika Panda, published DH table and joint limits (Franka Control Interface documentation); "
+    "masses after Gaz et al. 2019; collision primitives and inertias are approximations"
+)
+
+READY = (0.0, -math.pi / 4, 0.0, -3 * math.pi / 4, 0.0, math.pi / 2, math.pi / 4)
+
+#   offset from the previous joint, roll, lower, upper, velocity, acceleration, effort
+_JOINTS = (
+    ((0.0, 0.0, 0.333), 0.0, -2.8973, 2.8973, 2.175, 15.0, 87.0),
+    ((0.0, 0.0, 0.0), -math.pi / 2, -1.7628, 1.7628, 2.175, 7.5, 87.0),
+    ((0.0, -0.316, 0.0), math.pi / 2, -2.8973, 2.8973, 2.175, 10.0, 87.0),
+    ((0.0825, 0.0, 0.0), math.pi / 2, -3.0718, -0.0698, 2.175, 12.5, 87.0),
+    ((-0.0825, 0.384, 0.0), -math.pi / 2, -2.8973, 2.8973, 2.61, 15.0, 12.0),
+    ((0.0, 0.0, 0.0), math.pi / 2, -0.0175, 3.7525, 2.61, 20.0, 12.0),
+    ((0.088, 0.0, 0.0), math.pi / 2, -2.8973, 2.8973, 2.61, 20.0, 12.0),
+)
+
+
+def describe(hand: bool = True) -> Description:
+    """The arm, with the hand unless `hand` is False (the chain then ends at the flange, panda_link8)."""
+    links = [
+        body("panda_link0", capsule((0, -0.02, 0.04), (0, 0.02, 0.04), 0.072),
+             cylinder((0, 0, 0.02), (0, 0, 0.14), 0.06),
+             box((0.1, 0.17, 0.08), (-0.1, 0, 0.04)), mass=0.629769, com=(-0.041018, -0.00014, 0.049974)),
+        body("panda_link1", capsule((0, 0, -0.135), (0, -0.015, -0.095), 0.059),
+             capsule((0, -0.04, -0.003), (0, -0.065, -0.003), 0.066), mass=4.970684,
+             com=(0.003875, 0.002081, -0.04762)),
+        body("panda_link2", capsule((0, 0, 0.045), (0, 0, 0.063), 0.067),
+             capsule((0, -0.1, 0.01), (0, -0.135, 0), 0.059),
+             mass=0.646926, com=(-0.003141, -0.02872, 0.003495)),
+        body("panda_link3", capsule((0, 0, -0.07), (0.008, 0, -0.058), 0.055),
+             capsule((0.08, 0.032, 0), (0.08, 0.053, 0), 0.061),
+             capsule((0.02, 0.01, -0.05), (0.06, 0.02, -0.015), 0.05),
+             mass=3.228604, com=(0.027518, 0.039252, -0.066502)),
+        body("panda_link4", capsule((-0.003, 0.003, 0.034), (-0.003, 0.003, 0.053), 0.061),
+             capsule((-0.076, 0.06, 0), (-0.082, 0.075, 0), 0.055),
+             capsule((-0.02, 0.02, 0.02), (-0.06, 0.05, 0.01), 0.05),
+             mass=3.587895, com=(-0.05317, 0.104419, 0.027454)),
+        body("panda_link5", capsule((0, 0, -0.215), (0, 0.038, -0.2), 0.056),
+             capsule((0, 0.045, 0), (0, 0.082, 0), 0.053),
+             capsule((0, 0.07, -0.16), (0, 0.092, -0.06), 0.034), mass=1.225946, com=(-0.011953, 0.041065, -0.038437)),
+        body("panda_link6", capsule((0, 0, 0.01), (0.03, 0, 0.012), 0.052),
+             capsule((0.085, -0.018, 0), (0.083, 0.04, 0), 0.05),
+             mass=1.666555, com=(0.060149, -0.014117, -0.010517)),
+        body("panda_link7", capsule((0, 0, 0.072), (0.003, 0.003, 0.076), 0.046),
+             capsule((0.028, 0.06, 0.085), (0.06, 0.028, 0.085), 0.023), mass=0.735522,
+             com=(0.010517, -0.004252, 0.061597)),
+        body("panda_link8"),
+    ]  # fmt: skip
+    joints = [
+        joint("revolute", f"panda_joint{i}", f"panda_link{i - 1}", f"panda_link{i}", xyz, (roll, 0.0, 0.0),
+              limits=(lower, upper), velocity=velocity, acceleration=acceleration, effort=effort)
+        for i, (xyz, roll, lower, upper, velocity, acceleration, effort) in enumerate(_JOINTS, start=1)
+    ]  # fmt: skip
+    joints.append(fixed("panda_joint8", "panda_link7", "panda_link8", (0.0, 0.0, 0.107)))
+    groups = [Group("panda_arm", chains=(("panda_link0", "panda_link8"),))]
+    states = [state("ready", "panda_arm", {f"panda_joint{i}": q for i, q in enumerate(READY, start=1)})]
+    always = [("panda_link5", "panda_link7")]
+    if not hand:
+        effectors = [EndEffector("flange", "panda_link8", "", "panda_arm")]
+        return assemble("panda", links, joints, semantics(links, joints, groups, effectors, states, always), SOURCE)
+
+    fingers = ("panda_leftfinger", "panda_rightfinger")
+    links += [
+        body("panda_hand", capsule((0, -0.07, 0.005), (0, 0.07, 0.005), 0.031),
+             capsule((0, -0.078, 0.04), (0, 0.078, 0.04), 0.026),
+             mass=0.73, com=(-0.01, 0.0, 0.03)),
+        body("panda_hand_tcp"),
+        *(
+            body(name, box((0.022, 0.015, 0.02), (0, side * 0.0185, 0.011)),
+                 box((0.0175, 0.007, 0.0235), (0, side * 0.0159, 0.02835), (side * math.pi / 6, 0, 0)),
+                 box((0.0175, 0.0152, 0.0185), (0, side * 0.00758, 0.04525)), mass=0.015)
+            for name, side in zip(fingers, (1, -1), strict=True)
+        ),
+    ]  # fmt: skip
+    joints += [
+        fixed("panda_hand_joint", "panda_link8", "panda_hand", rpy=(0.0, 0.0, -math.pi / 4)),
+        fixed("panda_hand_tcp_joint", "panda_hand", "panda_hand_tcp", (0.0, 0.0, 0.1034)),
+        joint("prismatic", "panda_finger_joint1", "panda_hand", fingers[0], (0.0, 0.0, 0.0584), axis=(0, 1, 0),
+              limits=(0.0, 0.04), velocity=0.2, effort=100.0),
+        joint("prismatic", "panda_finger_joint2", "panda_hand", fingers[1], (0.0, 0.0, 0.0584), axis=(0, -1, 0),
+              limits=(0.0, 0.04), velocity=0.2, effort=100.0, mimic=Mimic("panda_finger_joint1")),
+    ]  # fmt: skip
+    groups += [
+        Group("hand", links=("panda_hand", *fingers), joints=("panda_finger_joint1", "panda_finger_joint2")),
+        Group("panda_arm_hand", subgroups=("panda_arm", "hand")),
+    ]
+    states += [
+        state("open", "hand", {"panda_finger_joint1": 0.035}),
+        state("close", "hand", {"panda_finger_joint1": 0.0}),
+    ]
+    effectors = [EndEffector("hand", "panda_hand_tcp", "hand", "panda_arm")]
+    always += [("panda_link6", "panda_hand"), fingers]
+    return assemble("panda", links, joints, semantics(links, joints, groups, effectors, states, always), SOURCE)

@@ -1,0 +1,190 @@
+"""Universal Robots' six-joint arms: UR3, UR5, UR10 and the e-series UR3e, UR5e, UR10e.
+
+Kinematics: the manufacturer's published Denavit-Hartenberg parameters; the split of d4 into the offsets of shoulder,
+elbow and wrist, and all names and frames, as in the public ur_description: `base_link` is the root, the controller's
+`base` frame is turned against it by pi about z, `tool0` is the controller's flange frame. Speeds, torques and masses:
+data sheets and the same description. Approximations: collision capsules (fitted to the outside of the arms; those of
+the e-series are those of the older arm of the same size), centres of mass and inertias (of those capsules).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from memetik.robot.bundled.builder import assemble, body, capsule, cylinder, fixed, joint, semantics, state
+from memetik.robot.description import Description, EndEffector, Geometry, Group, Joint, Link
+
+HALF = math.pi / 2
+JOINTS = ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
+ARM = ("base_link", "shoulder_link", "upper_arm_link", "forearm_link", "wrist_1_link", "wrist_2_link", "wrist_3_link")
+
+HOME = (0.0, -HALF, 0.0, -HALF, 0.0, 0.0)
+READY = (0.0, -HALF, HALF, -HALF, -HALF, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One arm. Lengths along the arm and sideways offsets in metres, in the order of the chain."""
+
+    height: float
+    upper: float
+    fore: float
+    shoulder_offset: float
+    elbow_offset: float
+    d4: float
+    d5: float
+    d6: float
+    size: str
+    speeds: tuple[float, ...]
+    torques: tuple[float, ...]
+    masses: tuple[float, ...]
+
+
+def _degrees(*speeds: float) -> tuple[float, ...]:
+    return tuple(math.radians(speed) for speed in speeds)
+
+
+MODELS = {
+    "ur3": Model(0.1519, 0.24365, 0.21325, 0.1198, -0.0925, 0.11235, 0.08535, 0.0819, "small",
+                 _degrees(180, 180, 180, 360, 360, 360), (56, 56, 28, 12, 12, 12),
+                 (2.0, 2.0, 3.42, 1.26, 0.8, 0.8, 0.35)),
+    "ur5": Model(0.089159, 0.425, 0.39225, 0.13585, -0.1197, 0.10915, 0.09465, 0.0823, "medium",
+                 (3.15, 3.15, 3.15, 3.2, 3.2, 3.2), (150, 150, 150, 28, 28, 28),
+                 (4.0, 3.7, 8.393, 2.275, 1.219, 1.219, 0.1879)),
+    "ur10": Model(0.1273, 0.612, 0.5723, 0.220941, -0.1719, 0.163941, 0.1157, 0.0922, "large",
+                  (2.16, 2.16, 3.15, 3.2, 3.2, 3.2), (330, 330, 150, 54, 54, 54),
+                  (4.0, 7.778, 12.93, 3.87, 1.96, 1.96, 0.202)),
+    "ur3e": Model(0.15185, 0.24355, 0.2132, 0.12, -0.093, 0.13105, 0.08535, 0.0921, "small",
+                  _degrees(180, 180, 180, 360, 360, 360), (56, 56, 28, 12, 12, 12),
+                  (2.0, 1.98, 3.4445, 1.437, 0.871, 0.805, 0.261)),
+    "ur5e": Model(0.1625, 0.425, 0.3922, 0.138, -0.131, 0.1333, 0.0997, 0.0996, "medium",
+                  _degrees(180, 180, 180, 180, 180, 180), (150, 150, 150, 28, 28, 28),
+                  (4.0, 3.761, 8.058, 2.846, 1.37, 1.3, 0.365)),
+    "ur10e": Model(0.1807, 0.6127, 0.57155, 0.176, -0.137, 0.17415, 0.11985, 0.11655, "large",
+                   _degrees(120, 120, 180, 180, 180, 180), (330, 330, 150, 56, 56, 56),
+                   (4.0, 7.369, 13.051, 3.989, 2.1, 1.98, 0.615)),
+}  # fmt: skip
+
+
+def describe(model: str) -> Description:
+    """The arm `model` with its bare flange."""
+    links, joints = arm(MODELS[model])
+    effectors = [EndEffector("flange", "tool0", "", "manipulator")]
+    meaning = semantics(links, joints, [GROUP], effectors, states(), ALWAYS)
+    return assemble(model, links, joints, meaning, source(model))
+
+
+GROUP = Group("manipulator", chains=(("base_link", "tool0"),))
+ALWAYS = (("wrist_1_link", "wrist_3_link"),)
+
+
+def states() -> list:
+    """The named postures of the arm."""
+    return [
+        state(name, "manipulator", {f"{joint}_joint": q for joint, q in zip(JOINTS, values, strict=True)})
+        for name, values in (("home", HOME), ("ready", READY))
+    ]
+
+
+def source(model: str) -> str:
+    """Where the numbers of `model` come from."""
+    return (
+        f"Universal Robots {model.upper()}, published DH parameters and data sheet, frames of the public "
+        "ur_description; collision primitives and inertias are approximations"
+    )
+
+
+def arm(model: Model) -> tuple[list[Link], list[Joint]]:
+    """Links and joints from base_link to tool0."""
+    shapes = _SHAPES[model.size](model)
+    links = [body(name, *shapes[name], mass=mass) for name, mass in zip(ARM, model.masses, strict=True)]
+    links += [body("base"), body("ee_link"), body("tool0")]
+    sideways = model.d4 - model.shoulder_offset - model.elbow_offset
+    frames = (
+        ((0.0, 0.0, model.height), 0.0, "z"),
+        ((0.0, model.shoulder_offset, 0.0), HALF, "y"),
+        ((0.0, model.elbow_offset, model.upper), 0.0, "y"),
+        ((0.0, 0.0, model.fore), HALF, "y"),
+        ((0.0, sideways, 0.0), 0.0, "z"),
+        ((0.0, 0.0, model.d5), 0.0, "y"),
+    )
+    joints = []
+    for i, (xyz, pitch, axis) in enumerate(frames):
+        most = math.pi if JOINTS[i] == "elbow" else 2 * math.pi
+        joints.append(
+            joint("revolute", f"{JOINTS[i]}_joint", ARM[i], ARM[i + 1], xyz, (0.0, pitch, 0.0), axis=_AXES[axis],
+                  limits=(-most, most), velocity=model.speeds[i], effort=model.torques[i])
+        )  # fmt: skip
+    joints += [
+        fixed("base_link-base_fixed_joint", "base_link", "base", rpy=(0.0, 0.0, -math.pi)),
+        fixed("ee_fixed_joint", "wrist_3_link", "ee_link", (0.0, model.d6, 0.0), (0.0, 0.0, HALF)),
+        fixed("wrist_3_link-tool0_fixed_joint", "wrist_3_link", "tool0", (0.0, model.d6, 0.0), (-HALF, 0.0, 0.0)),
+    ]
+    return links, joints
+
+
+_AXES = {"y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+def _small(model: Model) -> dict[str, tuple[Geometry, ...]]:
+    u, f, w, d5, d6 = model.upper, model.fore, _wrist(model), model.d5, model.d6
+    h = model.height
+    return {
+        "base_link": (cylinder((0, 0, 0), (0, 0, h - 0.066), 0.064),),
+        "shoulder_link": (capsule((0, 0, -0.038), (0, 0, 0.018), 0.048), capsule((0, 0, 0), (0, 0.024, 0), 0.049)),
+        "upper_arm_link": (capsule((0, -0.02, 0), (0, 0.01, 0), 0.055), capsule((0, 0, 0.05), (0, 0, u - 0.04), 0.038),
+                           capsule((0, -0.03, u), (0, 0.03, u), 0.039)),
+        "forearm_link": (capsule((0, 0, 0), (0, 0.028, 0), 0.038), capsule((0, 0, 0.02), (0, 0, f - 0.02), 0.031),
+                         capsule((0, -0.025, f), (0, 0.025, f), 0.031)),
+        "wrist_1_link": (capsule((0, w - 0.022, 0), (0, w, 0.012), 0.034), capsule((0, w, -0.02), (0, w, 0.02), 0.032)),
+        "wrist_2_link": (capsule((0, 0, d5 - 0.022), (0, 0.012, d5), 0.034),
+                         capsule((0, -0.024, d5), (0, 0.015, d5), 0.032)),
+        "wrist_3_link": (capsule((0, d6 - 0.028, 0), (0, d6 - 0.022, 0), 0.034),),
+    }  # fmt: skip
+
+
+def _medium(model: Model) -> dict[str, tuple[Geometry, ...]]:
+    u, f, w, d5, d6 = model.upper, model.fore, _wrist(model), model.d5, model.d6
+    h = model.height
+    return {
+        "base_link": (cylinder((0, 0, 0), (0, 0, h - 0.066), 0.074),),
+        "shoulder_link": (capsule((0, 0, -0.035), (0, 0, 0.02), 0.06), capsule((0, 0, 0), (0, 0.05, 0), 0.06)),
+        "upper_arm_link": (capsule((0, -0.015, 0), (0, 0.015, 0), 0.067), capsule((0, 0, 0.05), (0, 0, u - 0.05), 0.05),
+                           capsule((0, -0.015, u), (0, 0.015, u), 0.067)),
+        "forearm_link": (capsule((0, 0, 0), (0, 0.015, 0), 0.062), capsule((0, 0, 0.02), (0, 0, f - 0.02), 0.04),
+                         capsule((0, -0.02, f), (0, 0.016, f), 0.046)),
+        "wrist_1_link": (capsule((0, w - 0.024, 0), (0, w, 0.012), 0.041), capsule((0, w, -0.03), (0, w, 0.02), 0.039)),
+        "wrist_2_link": (capsule((0, 0, d5 - 0.024), (0, 0.012, d5), 0.041),
+                         capsule((0, -0.025, d5), (0, 0.02, d5), 0.039)),
+        "wrist_3_link": (capsule((0, d6 - 0.024, 0), (0, d6 - 0.02, 0), 0.04),),
+    }  # fmt: skip
+
+
+def _large(model: Model) -> dict[str, tuple[Geometry, ...]]:
+    u, f, w, d5, d6 = model.upper, model.fore, _wrist(model), model.d5, model.d6
+    h = model.height
+    # the tube of the upper arm runs 0.176 m beside the pan axis, wherever the shoulder's frame is put
+    t = 0.176 - model.shoulder_offset
+    return {
+        "base_link": (cylinder((0, 0, 0), (0, 0, h - 0.089), 0.078),),
+        "shoulder_link": (capsule((0, 0, -0.053), (0, 0, 0.03), 0.077), capsule((0, 0.0, 0), (0, 0.04, 0), 0.08)),
+        "upper_arm_link": (capsule((0, t - 0.02, 0.012), (0, t + 0.015, 0.012), 0.092),
+                           capsule((0, t, 0.05), (0, t, u - 0.05), 0.056),
+                           capsule((0, t - 0.02, u), (0, t + 0.02, u), 0.068)),
+        "forearm_link": (capsule((0, -0.01, 0), (0, 0.015, 0), 0.067), capsule((0, 0, 0.03), (0, 0, f - 0.03), 0.047),
+                         capsule((0, -0.015, f), (0, 0.015, f), 0.056)),
+        "wrist_1_link": (capsule((0, w - 0.028, 0), (0, w, 0.015), 0.049),
+                         capsule((0, w, -0.022), (0, w, 0.03), 0.047)),
+        "wrist_2_link": (capsule((0, 0, d5 - 0.028), (0, 0.015, d5), 0.049),
+                         capsule((0, -0.022, d5), (0, 0.03, d5), 0.047)),
+        "wrist_3_link": (capsule((0, d6 - 0.023, 0), (0, d6 - 0.021, 0), 0.046),),
+    }  # fmt: skip
+
+
+def _wrist(model: Model) -> float:
+    """How far wrist 2's axis lies beside the forearm."""
+    return model.d4 - model.shoulder_offset - model.elbow_offset
+
+
+_SHAPES = {"small": _small, "medium": _medium, "large": _large}
