@@ -12,6 +12,9 @@ from memetik.robot.doctor.finding import Report
 ROUNDING = 0.02
 """Relative slack of the triangle inequality, for moments written with few digits."""
 
+POINT_RADIUS = 1e-5
+"""A body whose radius of gyration is below this many metres is a point: its inertia is zero or rounding noise."""
+
 
 def check_bodies(facts: RobotFacts, sizes: dict[str, tuple[np.ndarray, float]], report: Report) -> None:
     """Inertials of all links. `sizes` gives centre and diameter of the geometry of the links that have any."""
@@ -31,7 +34,9 @@ def _check_mass(link: LinkFacts, inertial: InertialFacts, report: Report) -> Non
         report.add("negative-mass", inertial.place, message, "A mass is positive.")
     elif inertial.mass == 0.0:
         message = f"link {link.name!r} has an inertial with mass 0."
-        report.add("zero-mass", inertial.place, message, "Remove the inertial of a mere frame, or give the body its mass.")
+        report.add(
+            "zero-mass", inertial.place, message, "Remove the inertial of a mere frame, or give the body its mass."
+        )
 
 
 def _check_inertia(
@@ -44,8 +49,8 @@ def _check_inertia(
     written = f"principal moments {smallest:.3g}, {middle:.3g}, {largest:.3g} kg m^2"
     place = inertial.place
     scale = float(np.abs(inertial.inertia).max())
-    if scale == 0.0:
-        message = f"link {link.name!r} has the mass {inertial.mass:g} kg and no inertia."
+    if scale < inertial.mass * POINT_RADIUS**2:
+        message = f"link {link.name!r} has the mass {inertial.mass:g} kg and no inertia to speak of."
         report.add("zero-inertia", place, message, "Compute its inertia, for instance as that of a box of its size.")
     elif smallest < -1e-9 * scale:
         message = f"the inertia of link {link.name!r} has the {written}; a negative one means energy from nothing."
@@ -94,7 +99,9 @@ def _check_missing(facts: RobotFacts, report: Report) -> None:
         report.add("missing-inertial", facts.place, message, "Give each moving link mass, centre and inertia.")
         return
     body_of = _bodies(facts)
-    massive = {body_of[link.name] for link in facts.links if link.inertial is not None and (link.inertial.mass or 0.0) > 0.0}
+    massive = {
+        body_of[link.name] for link in facts.links if link.inertial is not None and (link.inertial.mass or 0.0) > 0.0
+    }
     moved = {joint.child for joint in facts.joints if joint.moves}
     stated_zero = {link.name for link in facts.links if link.inertial is not None}
     for link in facts.links:

@@ -139,7 +139,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     "srdf-empty-group": ("warning", "a group without any joint"),
     "disabled-pair-unknown-link": ("warning", "a disabled collision pair names a link that does not exist"),
     "state-outside-limits": ("error", "a named state that the joint limits exclude"),
-    "state-wrong-joint": ("warning", "a named state sets a joint that is fixed, follows another or is not in its group"),
+    "state-wrong-joint": (
+        "warning",
+        "a named state sets a joint that is fixed, follows another or is not in its group",
+    ),
     "state-incomplete": ("info", "a named state leaves joints of its group open"),
     "state-in-collision": ("warning", "two links overlap in a named state and are not disabled"),
 }

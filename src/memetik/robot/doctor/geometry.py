@@ -53,7 +53,9 @@ def check_materials(root: Element, report: Report, file: str, first_line: int = 
         name = element.attributes.get("name", "")
         if name and name not in defined:
             message = f"material {name!r} is used by link {link!r} and defined nowhere."
-            report.add("unknown-material", place(element, f"link {link!r}"), message, "Define it with <color> or <texture>.")
+            report.add(
+                "unknown-material", place(element, f"link {link!r}"), message, "Define it with <color> or <texture>."
+            )
 
 
 def check_references(root: Element, facts: RobotFacts, report: Report, file: str, first_line: int = 0) -> None:

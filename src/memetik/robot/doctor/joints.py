@@ -33,7 +33,9 @@ def _check_axis(joint: JointFacts, report: Report) -> None:
         message = f"joint {joint.name!r} is {joint.kind} and its axis {written} has no direction."
         report.add("zero-axis", joint.place, message, "Give it a unit vector such as 0 0 1.")
     elif abs(length - 1.0) > UNIT_TOLERANCE:
-        message = f"the axis {written} of joint {joint.name!r} has length {length:.4g}, not 1; readers disagree on such axes."
+        message = (
+            f"the axis {written} of joint {joint.name!r} has length {length:.4g}, not 1; readers disagree on such axes."
+        )
         unit = " ".join(f"{v / length:.9g}" for v in joint.axis)
         report.add("unnormalised-axis", joint.place, message, f"Write {unit}.")
 
@@ -72,7 +74,12 @@ def _check_required_limits(joint: JointFacts, report: Report) -> None:
         report.add("missing-velocity", place, message, "Write the greatest speed in rad/s or m/s.")
     if limit is None or not limit.effort:
         stated = "an effort limit of 0" if limit is not None and limit.effort == 0 else "no effort limit"
-        report.add("missing-effort", place, f"joint {joint.name!r} has {stated}.", "Write the greatest torque in N m or force in N.")
+        report.add(
+            "missing-effort",
+            place,
+            f"joint {joint.name!r} has {stated}.",
+            "Write the greatest torque in N m or force in N.",
+        )
 
 
 def _check_range(joint: JointFacts, limit: LimitFacts, report: Report) -> None:
@@ -90,7 +97,9 @@ def _check_range(joint: JointFacts, limit: LimitFacts, report: Report) -> None:
     lower, upper = limit.lower or 0.0, limit.upper or 0.0
     if lower > upper:
         message = f"the lower limit {lower:g} of joint {limit.axis!r} is above the upper {upper:g}."
-        report.add("inverted-limits", limit.place, message, f'Write lower="{upper:g}" upper="{lower:g}" if that is meant.')
+        report.add(
+            "inverted-limits", limit.place, message, f'Write lower="{upper:g}" upper="{lower:g}" if that is meant.'
+        )
     elif lower == upper and joint.kind in ("revolute", "prismatic", "cylindrical", "spherical") and joint.mimic is None:
         message = f"joint {limit.axis!r} has both limits at {lower:g}: it cannot move."
         report.add("zero-range-limits", limit.place, message, "Widen the limits, or make the joint fixed.")
@@ -113,7 +122,9 @@ def _check_soft_limits(joint: JointFacts, limit: LimitFacts, report: Report) -> 
         return
     written = f"soft limits {soft_lower:g} .. {soft_upper:g} of joint {limit.axis!r}"
     if soft_lower >= soft_upper:
-        report.add("soft-limits", limit.place, f"the {written} leave no room.", "Write a lower one below the upper one.")
+        report.add(
+            "soft-limits", limit.place, f"the {written} leave no room.", "Write a lower one below the upper one."
+        )
         return
     lower, upper = limit.lower or 0.0, limit.upper or 0.0
     slack = 1e-3 * max(1e-3, upper - lower)
@@ -142,9 +153,7 @@ def _check_mimics(facts: RobotFacts, report: Report) -> None:
             _check_mimic_range(joint, master, report)
 
 
-def _report_mimic_cycle(
-    joint: JointFacts, joints: dict[str, JointFacts], reported: set[str], report: Report
-) -> bool:
+def _report_mimic_cycle(joint: JointFacts, joints: dict[str, JointFacts], reported: set[str], report: Report) -> bool:
     chain: list[str] = []
     follower: JointFacts | None = joint
     while follower is not None and follower.mimic is not None and follower.name not in chain:

@@ -71,7 +71,9 @@ class _Checker:
                 self.add("srdf-broken-chain", child, owner, message, "Exchange them or choose another base link.")
         references = [child for tag in ("link", "joint", "group", "chain") for child in element.all(tag)]
         if not references:
-            self.add("srdf-empty-group", element, owner, f"{owner} is empty.", "List its joints, links, chain or groups.")
+            self.add(
+                "srdf-empty-group", element, owner, f"{owner} is empty.", "List its joints, links, chain or groups."
+            )
 
     def check_group_cycles(self) -> None:
         for name, element in self.groups.items():
@@ -128,7 +130,13 @@ class _Checker:
             slack = 1e-4 * max(1.0, upper - lower)
             if lower <= upper and not lower - slack <= value <= upper + slack:
                 message = f"{owner} sets joint {limit.axis!r} to {value:g}, outside its limits {lower:g} .. {upper:g}."
-                self.add("state-outside-limits", element, owner, message, "Correct the value; states are in radians and metres.")
+                self.add(
+                    "state-outside-limits",
+                    element,
+                    owner,
+                    message,
+                    "Correct the value; states are in radians and metres.",
+                )
 
     def state_values(self, element: Element, owner: str) -> list[float] | None:
         text = _text(element, "value")
@@ -144,18 +152,23 @@ class _Checker:
 
     def check_pairs(self) -> None:
         seen: dict[frozenset[str], int] = {}
+        unknown: dict[str, list[Element]] = {}
         for element in self.root.all("disable_collisions"):
             pair = [_text(element, attribute) for attribute in ("link1", "link2")]
-            owner = f"disabled pair {pair[0]!r}, {pair[1]!r}"
             for name in pair:
                 if name not in self.links:
-                    message = f"the {owner} names link {name!r}, which does not exist."
-                    self.add("disabled-pair-unknown-link", element, owner, message, suggest(name, sorted(self.links)))
+                    unknown.setdefault(name, []).append(element)
             key = frozenset(pair)
             if key in seen:
+                owner = f"disabled pair {pair[0]!r}, {pair[1]!r}"
                 message = f"the {owner} is there already, in line {seen[key]}."
                 self.add("srdf-duplicate", element, owner, message, "Remove one of them.")
             seen.setdefault(key, element.line + self.first_line)
+        for name, elements in unknown.items():
+            count = "a disabled pair names" if len(elements) == 1 else f"{len(elements)} disabled pairs name"
+            message = f"{count} link {name!r}, which does not exist."
+            owner = f"disabled pairs of {name!r}"
+            self.add("disabled-pair-unknown-link", elements[0], owner, message, suggest(name, sorted(self.links)))
         for element in self.root.all("disable_default_collisions"):
             self.require_link(element, "link", "disabled default collisions")
 

@@ -103,7 +103,9 @@ class _UrdfReader:
         origin = pose(rotation_from_rpy(*rpy), position)
         geometry = element.first("geometry")
         if geometry is None:
-            self.report.add("missing-element", place, f"the {owner} has no <geometry>.", "Give it a shape or remove it.")
+            self.report.add(
+                "missing-element", place, f"the {owner} has no <geometry>.", "Give it a shape or remove it."
+            )
             return GeometryFacts(place, None, origin)
         return GeometryFacts(place, self.shape(geometry, owner), origin)
 
@@ -293,7 +295,9 @@ class _UrdfReader:
             return float(word)
         except ValueError:
             message = f"{attribute} of <{element.tag}> in {owner} has {word[:40]!r} where a number is needed."
-            self.report.add("not-a-number", self.place(element, owner), message, "Write a number, with a decimal point.")
+            self.report.add(
+                "not-a-number", self.place(element, owner), message, "Write a number, with a decimal point."
+            )
             return None
 
     def name(self, element: Element, tag: str) -> str:

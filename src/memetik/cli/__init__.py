@@ -1,0 +1,5 @@
+"""The command line: `memetik VERB`. One file a verb."""
+
+from memetik.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,54 @@
+"""The program `memetik`: verbs put together, errors told in a line.
+
+A verb's module imports what it needs inside its function, so that `memetik --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from memetik.cli import demo, doctor, fk, robots
+from memetik.errors import MemetikError
+
+VERBS: dict[str, Callable[..., Any]] = {
+    "robots": robots.robots,
+    "doctor": doctor.doctor,
+    "fk": fk.fk,
+    "demo": demo.demo,
+}
+
+app = typer.Typer(
+    name="memetik",
+    help="Robot postures from goals: inverse kinematics for any kinematic tree.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _name, _verb in VERBS.items():
+    app.command(_name)(_verb)
+
+
+@app.callback()
+def _options(
+    verbose: bool = typer.Option(False, "--verbose", "-v", help="Show diagnostics of the readers and solvers."),
+) -> None:
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.ERROR,
+        format="%(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
+    )
+
+
+def main() -> None:
+    """Run the program. Errors of memetik end in one line and exit code 2, without a traceback."""
+    try:
+        app()
+    except MemetikError as error:
+        print(f"memetik: {error}", file=sys.stderr)
+        raise SystemExit(2) from None

@@ -1,0 +1,19 @@
+"""`memetik robots`: the robots that come with the package."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from memetik.cli.output import JSON_OPTION, print_json, print_table
+
+
+def robots(as_json: bool = JSON_OPTION) -> None:
+    """List the bundled robots."""
+    from memetik.robot import bundled
+
+    summaries = [bundled.summary(name) for name in bundled.names()]
+    if as_json:
+        print_json("memetik.robots/1", {"robots": [asdict(summary) for summary in summaries]})
+        return
+    rows = [(s.name, s.dof, s.joints, s.links, ", ".join(s.tips), ", ".join(s.groups), s.title) for s in summaries]
+    print_table(("name", ">dof", ">joints", ">links", "~tips", "~groups", "~robot"), rows)
