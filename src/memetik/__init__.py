@@ -1,19 +1,31 @@
-"""memetik finds robot postures: goals on any links of any kinematic tree, in any scene."""
+"""memetik finds robot postures: goals on any links of any kinematic tree, in any scene.
+
+The public names are those in `__all__`. Each is loaded when it is first used, so that `import memetik` costs nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from memetik import errors
-from memetik.errors import (
-    DescriptionError,
-    GeometryError,
-    GoalError,
-    InvalidInputError,
-    MemetikError,
-    MissingExtraError,
-    UnknownNameError,
-)
-from memetik.robot.manipulability import manipulability
-from memetik.robot.robot import Robot, combine, load_robot, robot_from_dh
-from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Sphere
-from memetik.robot.transforms import transform
+
+if TYPE_CHECKING:
+    from memetik.errors import (
+        DescriptionError,
+        GeometryError,
+        GoalError,
+        InvalidInputError,
+        MemetikError,
+        MissingExtraError,
+        UnknownNameError,
+    )
+    from memetik.robot.manipulability import manipulability
+    from memetik.robot.robot import Robot, combine, load_robot, robot_from_dh
+    from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+    from memetik.robot.transforms import transform
 
 __version__ = "0.1.0"
 
@@ -38,3 +50,43 @@ __all__ = [
     "robot_from_dh",
     "transform",
 ]
+
+_HOME = {
+    "memetik.errors": (
+        "DescriptionError",
+        "GeometryError",
+        "GoalError",
+        "InvalidInputError",
+        "MemetikError",
+        "MissingExtraError",
+        "UnknownNameError",
+    ),
+    "memetik.robot.manipulability": ("manipulability",),
+    "memetik.robot.robot": ("Robot", "combine", "load_robot", "robot_from_dh"),
+    "memetik.robot.shapes": ("Box", "Capsule", "Cylinder", "Mesh", "Sphere"),
+    "memetik.robot.transforms": ("transform",),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'memetik' has no attribute {name!r}; {errors.suggest(name, __all__)}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """Importing a subpackage binds its name here; where a public function has that name, the function wins."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _MODULE_OF and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -256,9 +256,11 @@ class RobotModel:
     @property
     def content_digest(self) -> bytes:
         """16 bytes by which two robots are equal or not; the same in every process."""
-        if self._digest is None:
-            object.__setattr__(self, "_digest", digest(self.description))
-        return self._digest
+        found = self._digest
+        if found is None:
+            found = digest(self.description)
+            object.__setattr__(self, "_digest", found)
+        return found
 
     def __repr__(self) -> str:
         tips = self.tips
