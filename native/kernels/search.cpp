@@ -1,0 +1,294 @@
+// The memetic search of one island: kWidth individuals improve side by side, each by a bounded Levenberg-Marquardt
+// search; whoever gets stuck joins the population and makes room for an offspring.
+#include "search.h"
+
+#include "evaluate.h"
+#include "step.h"
+
+namespace memetik {
+inline namespace MEMETIK_ARCH {
+
+struct Individual {
+  double *genes, *momentum;
+  double cost;
+  bool used;
+};
+
+struct Island {
+  Evaluation now;
+  Step step;
+  Lane cost, last_cost;
+  int32_t iterations[kWidth], stagnant[kWidth], species[kWidth];
+  double *start_genes;       // kWidth x n: where each lane's local search began
+  Individual *population;    // species x population
+  double *species_best;
+  int64_t generation;
+  bool seed_running;         // the seed's own basin is still being searched
+  int32_t pending;           // lane of the last candidate, -1: none
+  int32_t waiting;           // lane that holds an answer while the seed's basin is finished, -1: none
+  int32_t patience;
+  double *waiting_genes;
+
+  void layout(const ProblemView &v, const SearchOptions &o, Arena &arena) {
+    const int n = v.variable_count;
+    now.layout(v, arena);
+    step.layout(v, arena);
+    start_genes = arena.take<double>(size_t(kWidth) * n);
+    population = arena.take<Individual>(size_t(o.species) * o.population);
+    double *genes = arena.take<double>(size_t(o.species) * o.population * 2 * n);
+    species_best = arena.take<double>(o.species);
+    waiting_genes = arena.take<double>(n);
+    if (!arena.memory) return;
+    for (int i = 0; i < o.species * o.population; ++i)
+      population[i] = {genes + size_t(2 * i) * n, genes + size_t(2 * i + 1) * n, 0.0, false};
+  }
+};
+
+namespace {
+
+constexpr double kInfinity = 1e300;
+
+void place_lane(const ProblemView &v, Island &island, int lane, const double *genes) {
+  for (int i = 0; i < v.variable_count; ++i) {
+    set(island.now.q[i], lane, genes[i]);
+    island.start_genes[size_t(lane) * v.variable_count + i] = genes[i];
+  }
+  set(island.last_cost, lane, kInfinity);
+  island.iterations[lane] = 0;
+  island.stagnant[lane] = 0;
+}
+
+double sample(const ProblemView &v, Random &random, int i) {
+  return v.sample_lower[i] + random.uniform() * (v.sample_upper[i] - v.sample_lower[i]);
+}
+
+// An offspring of the species' elite: momentum kept, dropped or doubled, one mutation scale for all its genes.
+void breed(const ProblemView &v, const SearchOptions &o, Island &island, Random &random, int species, double *child) {
+  const Individual *members = island.population + size_t(species) * o.population;
+  int count = 0;
+  while (count < o.population && members[count].used) ++count;
+  const int elites = count < o.elites ? count : o.elites;
+  const Individual &mother = members[random.below(elites)], &father = members[random.below(count)];
+  const double scale = __builtin_exp2(-(o.mutation_low + random.uniform() * (o.mutation_high - o.mutation_low)));
+  const double swing = random.below(3), mix = random.below(2) * random.uniform();
+  for (int i = 0; i < v.variable_count; ++i) {
+    const double range = v.sample_upper[i] - v.sample_lower[i];
+    double gene = mother.genes[i] + mix * 0.5 * (father.genes[i] - mother.genes[i]);
+    gene += swing * 0.5 * mother.momentum[i] + random.normal() * scale * 0.5 * range;
+    if (!v.circular[i]) gene = gene < v.lower[i] ? v.lower[i] : gene > v.upper[i] ? v.upper[i] : gene;
+    child[i] = gene;
+  }
+}
+
+void spawn(const ProblemView &v, const SearchOptions &o, Island &island, IslandControl &c, int lane) {
+  ++c.counts.starts;
+  double *child = island.start_genes + size_t(lane) * v.variable_count;
+  const int species = lane % o.species;
+  island.species[lane] = species;
+  if (island.population[size_t(species) * o.population].used && c.random.uniform() >= o.random_share) {
+    ++c.counts.bred_starts;
+    breed(v, o, island, c.random, species, child);
+  } else {
+    ++c.counts.random_starts;
+    for (int i = 0; i < v.variable_count; ++i) child[i] = sample(v, c.random, i);
+  }
+  place_lane(v, island, lane, child);
+}
+
+// A finished local search joins its species if it is better than the worst, or than its neighbour in the same niche.
+void settle(const ProblemView &v, const SearchOptions &o, Island &island, IslandControl &c, int lane) {
+  const int n = v.variable_count;
+  Individual *members = island.population + size_t(island.species[lane]) * o.population;
+  const double cost = get(island.last_cost, lane);
+  const double *start = island.start_genes + size_t(lane) * n;
+  int slot = -1;
+  for (int k = 0; k < o.population && members[k].used; ++k) {
+    double distance = 0;
+    for (int i = 0; i < n; ++i) {
+      const double range = v.sample_upper[i] - v.sample_lower[i];
+      const double d = (get(island.now.q[i], lane) - members[k].genes[i]) / (range > 0 ? range : 1.0);
+      distance = d > distance ? d : -d > distance ? -d : distance;
+    }
+    if (distance < 0.02) {
+      if (cost >= members[k].cost) return;
+      slot = k;
+      break;
+    }
+  }
+  if (slot < 0) {
+    slot = o.population - 1;
+    if (members[slot].used && cost >= members[slot].cost) {
+      if (c.random.uniform() < o.wipeout && o.species > 1) {
+        // Nothing new: the species with the worse best may die out.
+        int worst = 0;
+        for (int s = 1; s < o.species; ++s)
+          if (island.population[size_t(s) * o.population].cost > island.population[size_t(worst) * o.population].cost) worst = s;
+        for (int k = 0; k < o.population; ++k) island.population[size_t(worst) * o.population + k].used = false;
+        ++c.counts.wipeouts;
+      }
+      return;
+    }
+  }
+  Individual fresh = members[slot];
+  for (int i = 0; i < n; ++i) {
+    fresh.genes[i] = get(island.now.q[i], lane);
+    fresh.momentum[i] = fresh.genes[i] - start[i];
+  }
+  fresh.cost = cost;
+  fresh.used = true;
+  int k = slot;
+  while (k > 0 && (!members[k - 1].used || members[k - 1].cost > cost)) members[k] = members[k - 1], --k;
+  members[k] = fresh;
+}
+
+unsigned within_tolerance(const ProblemView &v, const Island &island) {
+  Mask inside = Lane(0.0) <= Lane(0.0);
+  for (int t = 0; t < v.term_count; ++t) {
+    const Term &term = v.terms[t];
+    if (term.priority > 0) continue;
+    inside = inside & (island.now.term_norm[t] <= Lane(term.tolerance * term.tolerance));
+  }
+  return bits(inside);
+}
+
+void keep_best(const ProblemView &v, Island &island, IslandControl &c) {
+  if (!any(island.cost < Lane(c.best_cost))) return;
+  for (int lane = 0; lane < kWidth; ++lane) {
+    const double cost = get(island.cost, lane);
+    if (!(cost < c.best_cost)) continue;
+    c.best_cost = cost;
+    for (int i = 0; i < v.variable_count; ++i) c.best[i] = get(island.now.q[i], lane);
+  }
+}
+
+RoundEnd offer(const ProblemView &v, Island &island, IslandControl &c, int lane, bool from_waiting) {
+  island.pending = lane;
+  c.candidate_lane = lane;
+  c.candidate_cost = from_waiting ? 0.0 : get(island.cost, lane);
+  for (int i = 0; i < v.variable_count; ++i) c.candidate[i] = from_waiting ? island.waiting_genes[i] : get(island.now.q[i], lane);
+  return RoundEnd::candidate;
+}
+
+size_t island_bytes(const ProblemView &v, const SearchOptions &o) {
+  Arena arena{nullptr, sizeof(Island) + 64};
+  Island island;
+  island.layout(v, o, arena);
+  return arena.used + 64;
+}
+
+void start(const ProblemView &v, const SearchOptions &o, void *memory, IslandControl &c) {
+  Arena arena{static_cast<char *>(memory), 0};
+  Island &island = *arena.take<Island>(1);
+  island.layout(v, o, arena);
+  for (int i = 0; i < o.species * o.population; ++i) island.population[i].used = false;
+  island.pending = island.waiting = -1;
+  island.seed_running = c.index == 0;
+  island.patience = o.seed_patience;
+  island.last_cost = Lane(kInfinity);
+  for (int lane = 0; lane < kWidth; ++lane) {
+    if (lane == 0 && c.index == 0) {
+      ++c.counts.starts;
+      island.species[0] = 0;
+      place_lane(v, island, 0, c.seed);
+    } else {
+      spawn(v, o, island, c, lane);
+    }
+  }
+}
+
+RoundEnd run_round(const ProblemView &v, const SearchOptions &o, void *memory, IslandControl &c) {
+  Island &island = *static_cast<Island *>(memory);
+  const Situation situation{c.data, c.posture, c.callback, c.context};
+  for (int iteration = 0; iteration < o.round_iterations; ++iteration) {
+    if (!evaluate<true>(v, situation, island.now, 0, c.buffer)) return RoundEnd::failed;
+    c.counts.evaluations += kWidth;
+    Lane cost(0.0);
+    for (int k = 0; k < v.must_rows; ++k) cost += island.now.residual[k] * island.now.residual[k];
+    island.cost = cost;
+    keep_best(v, island, c);
+
+    const unsigned inside = within_tolerance(v, island);
+    if (inside) {
+      if (inside & 1 && island.seed_running) return island.seed_running = false, offer(v, island, c, 0, false);
+      const int lane = __builtin_ctz(inside);
+      if (!island.seed_running) return offer(v, island, c, lane, false);
+      if (island.waiting < 0) {
+        island.waiting = lane;
+        for (int i = 0; i < v.variable_count; ++i) island.waiting_genes[i] = get(island.now.q[i], lane);
+      }
+    }
+
+    // Who makes no progress starts anew.
+    const unsigned progressing = bits(cost < (1.0 - o.progress) * island.last_cost);
+    for (int lane = 0; lane < kWidth; ++lane) {
+      ++island.iterations[lane];
+      if (progressing >> lane & 1)
+        island.stagnant[lane] = 0;
+      else
+        ++island.stagnant[lane];
+    }
+    island.last_cost = cost;
+    unsigned fresh = 0;
+    for (int lane = 0; lane < kWidth; ++lane) {
+      const bool answered = inside >> lane & 1;
+      if (!answered && island.stagnant[lane] < o.stagnation && island.iterations[lane] < o.local_iterations) continue;
+      if (lane == 0 && island.seed_running) island.seed_running = false;
+      if (!answered) settle(v, o, island, c, lane);
+      spawn(v, o, island, c, lane);
+      fresh |= 1u << lane;
+    }
+    if (island.waiting >= 0 && (!island.seed_running || --island.patience < 0)) {
+      island.seed_running = false;
+      const int lane = island.waiting;
+      island.waiting = -1;
+      return offer(v, island, c, lane, true);
+    }
+    take_step(v, o, island.now, island.step, cost, fresh);
+  }
+  return RoundEnd::running;
+}
+
+void reject(const ProblemView &v, const SearchOptions &o, void *memory, IslandControl &c) {
+  Island &island = *static_cast<Island *>(memory);
+  ++c.counts.rejected;
+  if (island.pending >= 0) spawn(v, o, island, c, island.pending);
+  island.pending = -1;
+}
+
+size_t evaluation_bytes(const ProblemView &v) {
+  Arena arena{nullptr, 64};
+  Evaluation e;
+  e.layout(v, arena);
+  return arena.used + 64;
+}
+
+bool evaluate_many(const ProblemView &v, void *memory, IslandControl &c, const double *q, int count, int priority, double *residual,
+                   double *jacobian) {
+  Arena arena{static_cast<char *>(memory), 0};
+  Evaluation e;
+  e.layout(v, arena);
+  const Situation situation{c.data, c.posture, c.callback, c.context};
+  const int n = v.variable_count, rows = v.row_count;
+  for (int begin = 0; begin < count; begin += kWidth) {
+    const int lanes = count - begin < kWidth ? count - begin : kWidth;
+    for (int lane = 0; lane < kWidth; ++lane)
+      for (int i = 0; i < n; ++i) set(e.q[i], lane, q[size_t(begin + (lane < lanes ? lane : 0)) * n + i]);
+    for (size_t k = 0; k < size_t(rows) * n; ++k) e.jacobian[k] = Lane(0.0);
+    if (!evaluate<true>(v, situation, e, priority, c.buffer)) return false;
+    for (int lane = 0; lane < lanes; ++lane)
+      for (int k = 0; k < rows; ++k) {
+        residual[size_t(begin + lane) * rows + k] = get(e.residual[k], lane);
+        if (jacobian)
+          for (int i = 0; i < n; ++i) jacobian[(size_t(begin + lane) * rows + k) * n + i] = get(e.jacobian[size_t(k) * n + i], lane);
+      }
+  }
+  return true;
+}
+
+}  // namespace
+
+extern const SearchKernels search_kernels;
+const SearchKernels search_kernels{island_bytes, start, run_round, reject, evaluate_many, evaluation_bytes};
+
+}  // namespace MEMETIK_ARCH
+}  // namespace memetik

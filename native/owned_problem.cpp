@@ -1,0 +1,302 @@
+#include "owned_problem.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace memetik {
+namespace {
+
+[[noreturn]] void refuse(const std::string &sentence) { throw std::invalid_argument(sentence); }
+
+constexpr double kTurn = 6.283185307179586;
+
+bool uses_mass(TermKind kind) { return kind == TermKind::balance || kind == TermKind::support || kind == TermKind::effort; }
+bool uses_joints(TermKind kind) { return kind == TermKind::joints || kind == TermKind::callback; }
+bool uses_frame(TermKind kind) { return !uses_mass(kind) && kind != TermKind::joints && kind != TermKind::callback; }
+
+// Size of each kind's data; -1: depends on the term.
+int data_size(TermKind kind) {
+  switch (kind) {
+    case TermKind::point: return 18;
+    case TermKind::rotation: return 9;
+    case TermKind::rotation_range:
+    case TermKind::roll_pitch_yaw: return 15;
+    case TermKind::align:
+    case TermKind::side:
+    case TermKind::look_at:
+    case TermKind::line: return 6;
+    case TermKind::twist: return 14;
+    case TermKind::cone:
+    case TermKind::view:
+    case TermKind::incidence: return 7;
+    case TermKind::plane:
+    case TermKind::pivot: return 8;
+    case TermKind::distance: return 5;
+    case TermKind::repulsion: return 4;
+    case TermKind::balance: return 9;
+    case TermKind::manipulability: return 2;
+    case TermKind::support:
+    case TermKind::joints:
+    case TermKind::effort:
+    case TermKind::callback: return -1;
+  }
+  refuse("a term has an unknown kind.");
+}
+
+int row_count(TermKind kind) {
+  switch (kind) {
+    case TermKind::point:
+    case TermKind::rotation:
+    case TermKind::rotation_range:
+    case TermKind::align:
+    case TermKind::look_at:
+    case TermKind::line:
+    case TermKind::roll_pitch_yaw:
+    case TermKind::pivot:
+    case TermKind::balance: return 3;
+    case TermKind::twist:
+    case TermKind::cone:
+    case TermKind::side:
+    case TermKind::plane:
+    case TermKind::distance:
+    case TermKind::repulsion:
+    case TermKind::view:
+    case TermKind::incidence:
+    case TermKind::manipulability: return 1;
+    default: return -1;
+  }
+}
+
+Placement product(const Placement &a, const Placement &b) {
+  Placement out;
+  for (int r = 0; r < 3; ++r) {
+    out.p[r] = a.p[r];
+    for (int k = 0; k < 3; ++k) {
+      out.p[r] += a.R[3 * r + k] * b.p[k];
+      out.R[3 * r + k] = a.R[3 * r] * b.R[k] + a.R[3 * r + 1] * b.R[3 + k] + a.R[3 * r + 2] * b.R[6 + k];
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<TermSpec> specs, LimitSpec limits,
+                 std::vector<int> target_sizes, std::vector<TargetCopy> copies)
+    : target_sizes_(std::move(target_sizes)), copies_(std::move(copies)) {
+  const TreeView t = tree.view();
+  dof_ = t.dof;
+  if (limits.lower.size() != size_t(dof_) || limits.upper.size() != size_t(dof_) || limits.held.size() != size_t(dof_))
+    refuse("limits and held joints must have one entry for each of the " + std::to_string(dof_) + " entries of q.");
+  for (int i = 0; i < dof_; ++i)
+    if (!(limits.lower[size_t(i)] <= limits.upper[size_t(i)])) refuse("lower limits must not exceed upper limits.");
+  full_lower_ = limits.lower, full_upper_ = limits.upper;
+  for (const PointSpec &point : points)
+    if (point.link < 0 || point.link >= t.link_count) refuse("a link point names a link that the tree does not have.");
+
+  std::vector<int> data_offset;
+  size_t offset = 0;
+  if (specs.empty()) refuse("a problem needs at least one goal.");
+  for (const TermSpec &spec : specs) {
+    const int size = data_size(spec.kind);
+    if (size >= 0 && spec.data.size() != size_t(size)) refuse("a term's data has the wrong size.");
+    const int rows = row_count(spec.kind);
+    if (rows >= 0 ? spec.rows != rows : spec.rows < 1 || spec.rows > 10000) refuse("a term has the wrong number of rows.");
+    if (uses_frame(spec.kind) && (spec.frame < 0 || spec.frame >= int(points.size()))) refuse("a term names a missing frame.");
+    if (spec.frame >= int(points.size()) || spec.reference >= int(points.size())) refuse("a term names a missing frame.");
+    if (spec.loss_data.size() > kLossData) refuse("a loss has too many parameters.");
+    if (!(spec.weight >= 0) || !std::isfinite(spec.weight)) refuse("weights must be finite and not negative.");
+    if (!(spec.tolerance >= 0)) refuse("tolerances must not be negative.");
+    if (spec.goal < 0 || spec.goal > 10000 || spec.priority < 0) refuse("a term has a negative goal or priority.");
+    for (int entry : spec.entries)
+      if (entry < 0 || entry >= dof_) refuse("a term names an entry that q does not have.");
+    if (spec.kind == TermKind::support && spec.data.size() != size_t(1 + 4 * spec.rows)) refuse("support data has the wrong size.");
+    if (spec.kind == TermKind::joints && spec.data.size() != 4 * spec.entries.size()) refuse("joint data has the wrong size.");
+    if (spec.kind == TermKind::effort && spec.data.size() != size_t(3 + dof_)) refuse("effort data has the wrong size.");
+    for (double number : spec.data)
+      if (std::isnan(number)) refuse("a term's data holds a number that is not one.");
+    if (spec.kind == TermKind::manipulability && !(spec.data[1] > 0)) refuse("the reference of manipulability must be positive.");
+    data_offset.push_back(int(offset));
+    offset += spec.data.size();
+    goals_ = std::max(goals_, spec.goal + 1);
+    callbacks_ += spec.kind == TermKind::callback;
+    manipulabilities_ += spec.kind == TermKind::manipulability;
+  }
+  for (const TargetCopy &copy : copies_)
+    if (copy.target < 0 || copy.target >= int(target_sizes_.size()) || copy.from < 0 ||
+        copy.from >= target_sizes_[size_t(copy.target)] || copy.to < 0 || size_t(copy.to) >= offset)
+      refuse("an open target does not fit the data.");
+
+  choose_axes(tree, points, specs, limits.held);
+  for (const TermSpec &spec : specs) data_.insert(data_.end(), spec.data.begin(), spec.data.end());
+  // Musts come first in the residual, preferences by priority after them.
+  std::vector<size_t> order(specs.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return specs[a].priority < specs[b].priority; });
+  for (size_t i : order) add_term(specs[i], data_offset, i);
+  must_rows_ = 0;
+  for (const Term &term : terms_)
+    if (term.priority == 0) must_rows_ += term.rows;
+}
+
+void Problem::choose_axes(const Tree &tree, const std::vector<PointSpec> &points, const std::vector<TermSpec> &specs,
+                          const std::vector<char> &held) {
+  const TreeView t = tree.view();
+  bool mass = false;
+  std::vector<char> used(size_t(t.axis_count), 0), wanted(size_t(dof_), 0);
+  const auto use = [&](int link) {
+    for (int a = t.links[link].axis; a >= 0 && !used[size_t(a)]; a = t.axes[a].parent) used[size_t(a)] = 1;
+  };
+  for (const TermSpec &spec : specs) {
+    mass |= uses_mass(spec.kind);
+    if (spec.frame >= 0) use(points[size_t(spec.frame)].link);
+    if (spec.reference >= 0) use(points[size_t(spec.reference)].link);
+    for (int entry : spec.entries)
+      // A joint preference pulls only at joints that other goals move; as a must it makes its joints variables.
+      if (spec.priority == 0 || spec.kind == TermKind::callback) wanted[size_t(entry)] = 1;
+  }
+  if (mass) std::fill(used.begin(), used.end(), 1);
+  for (int a = 0; a < t.axis_count; ++a)
+    if (used[size_t(a)]) wanted[size_t(t.axes[a].variable)] = 1;
+
+  std::vector<int> variable_of(size_t(dof_), -1);
+  for (int entry = 0; entry < dof_; ++entry) {
+    if (!wanted[size_t(entry)] || held[size_t(entry)]) continue;
+    variable_of[size_t(entry)] = int(sources_.size());
+    sources_.push_back(entry);
+  }
+  std::vector<int> active(size_t(t.axis_count), -1);
+  for (int a = 0; a < t.axis_count; ++a) {
+    if (!used[size_t(a)]) continue;
+    ActiveAxis axis{t.axes[a], t.axes[a].variable};
+    axis.axis.parent = axis.axis.parent < 0 ? -1 : active[size_t(axis.axis.parent)];
+    axis.axis.variable = variable_of[size_t(axis.source)];
+    active[size_t(a)] = int(axes_.size());
+    axes_.push_back(axis);
+    const AxisBody &body = t.bodies[a];
+    if (mass && body.mass > 0)
+      bodies_.push_back({body.mass,
+                         {body.moment[0] / body.mass, body.moment[1] / body.mass, body.moment[2] / body.mass},
+                         active[size_t(a)]});
+  }
+  if (mass) {
+    total_mass_ = t.mass;
+    if (!(total_mass_ > 0)) refuse("a goal on balance or effort needs masses, and this robot has none.");
+    if (bodies_.empty()) bodies_.push_back({0.0, {0, 0, 0}, 0});
+    if (axes_.empty()) refuse("a goal on balance or effort needs a joint that can move.");
+    for (int k = 0; k < 3; ++k) fixed_moment_[k] = t.base.moment[k];
+  }
+  for (const PointSpec &point : points) {
+    const LinkFrame &link = t.links[point.link];
+    const bool needed = link.axis < 0 || used[size_t(link.axis)];
+    points_.push_back({product(link.placement, point.placement), needed && link.axis >= 0 ? active[size_t(link.axis)] : -1});
+  }
+
+  // Full turns are the same posture where a variable only turns axes, each a whole number of times.
+  std::vector<char> turning(size_t(dof_), 1);
+  for (int a = 0; a < t.axis_count; ++a) {
+    const Axis &axis = t.axes[a];
+    if (axis.prismatic || axis.multiplier != std::nearbyint(axis.multiplier)) turning[size_t(axis.variable)] = 0;
+  }
+  for (const TermSpec &spec : specs)
+    if (uses_joints(spec.kind) && spec.priority == 0)
+      for (int entry : spec.entries) turning[size_t(entry)] = 0;
+  for (int source : sources_) {
+    const double lower = full_lower_[size_t(source)], upper = full_upper_[size_t(source)];
+    const bool endless = std::isinf(lower) || std::isinf(upper);
+    lower_.push_back(lower), upper_.push_back(upper);
+    circular_.push_back(std::isinf(lower) && std::isinf(upper));
+    // Without limits on a turning joint one turn holds every posture; on a sliding one, some metres about zero.
+    const double centre = std::isinf(lower) ? (std::isinf(upper) ? 0.0 : upper - kTurn / 2) : lower + kTurn / 2;
+    sample_lower_.push_back(endless ? centre - kTurn / 2 : lower);
+    sample_upper_.push_back(endless ? centre + kTurn / 2 : upper);
+    step_scale_.push_back(1.0);
+    turns_.push_back(turning[size_t(source)]);
+  }
+}
+
+void Problem::add_term(const TermSpec &spec, const std::vector<int> &data_offset, size_t index) {
+  Term term{};
+  term.kind = spec.kind, term.loss = spec.loss, term.goal = spec.goal;
+  term.frame = spec.frame, term.reference = spec.reference;
+  term.priority = spec.priority, term.weight = spec.weight, term.tolerance = spec.tolerance;
+  term.data = data_offset[index], term.data_size = int(spec.data.size());
+  std::copy(spec.loss_data.begin(), spec.loss_data.end(), term.loss_data);
+  term.axes = int(term_axes_.size()), term.variables = int(term_variables_.size());
+  std::vector<int> variables;
+  const auto add_axis = [&](int a, double sign) {
+    if (axes_[size_t(a)].axis.variable < 0) return;
+    term_axes_.push_back({a, axes_[size_t(a)].axis.variable, sign * axes_[size_t(a)].axis.multiplier});
+    variables.push_back(axes_[size_t(a)].axis.variable);
+  };
+  if (uses_mass(spec.kind)) {
+    for (int a = 0; a < int(axes_.size()); ++a) add_axis(a, 1.0);
+  } else if (spec.kind != TermKind::joints && spec.kind != TermKind::callback) {
+    std::vector<int> path, reference;
+    for (int a = points_[size_t(spec.frame)].axis; a >= 0; a = axes_[size_t(a)].axis.parent) path.push_back(a);
+    if (spec.reference >= 0)
+      for (int a = points_[size_t(spec.reference)].axis; a >= 0; a = axes_[size_t(a)].axis.parent) reference.push_back(a);
+    std::reverse(path.begin(), path.end());
+    std::reverse(reference.begin(), reference.end());
+    size_t common = 0;
+    while (common < path.size() && common < reference.size() && path[common] == reference[common]) ++common;
+    for (size_t k = common; k < path.size(); ++k) add_axis(path[k], 1.0);
+    for (size_t k = common; k < reference.size(); ++k) add_axis(reference[k], -1.0);
+  }
+  if (uses_joints(spec.kind)) {
+    // Entries that are no variables of this problem stay as they are: their rows are dropped.
+    std::vector<double> kept;
+    for (size_t k = 0; k < spec.entries.size(); ++k) {
+      const auto found = std::find(sources_.begin(), sources_.end(), spec.entries[k]);
+      if (found == sources_.end()) continue;
+      variables.push_back(int(found - sources_.begin()));
+      if (spec.kind == TermKind::joints) kept.insert(kept.end(), spec.data.begin() + long(4 * k), spec.data.begin() + long(4 * k + 4));
+    }
+    if (spec.kind == TermKind::joints && kept.size() != spec.data.size()) {
+      for (const TargetCopy &copy : copies_)
+        if (copy.to >= term.data && copy.to < term.data + term.data_size)
+          refuse("a goal on joints that are held fixed cannot have an open target.");
+      std::copy(kept.begin(), kept.end(), data_.begin() + term.data);
+    }
+  }
+  term.rows = spec.rows;
+  if (spec.kind == TermKind::joints) {
+    term.rows = int(variables.size());
+  } else {
+    std::sort(variables.begin(), variables.end());
+    variables.erase(std::unique(variables.begin(), variables.end()), variables.end());
+  }
+  if (spec.kind == TermKind::joints && !std::is_sorted(variables.begin(), variables.end()))
+    refuse("a joint goal must list its joints in the order of q.");
+  if (spec.kind == TermKind::effort) {
+    term.rows = int(variables.size());
+    for (size_t k = 0; k < variables.size(); ++k)
+      data_[size_t(term.data) + 3 + k] = spec.data[3 + size_t(sources_[size_t(variables[k])])];
+  }
+  term.axis_count = int(term_axes_.size()) - term.axes;
+  term.variable_count = int(variables.size());
+  term_variables_.insert(term_variables_.end(), variables.begin(), variables.end());
+  term.row = rows_;
+  rows_ += term.rows;
+  if (rows_ > 20000) refuse("a problem may have at most 20000 rows.");
+  terms_.push_back(term);
+}
+
+ProblemView Problem::view() const {
+  ProblemView v{};
+  v.axes = axes_.data(), v.frames = points_.data(), v.terms = terms_.data();
+  v.term_axes = term_axes_.data(), v.term_variables = term_variables_.data(), v.bodies = bodies_.data();
+  v.lower = lower_.data(), v.upper = upper_.data();
+  v.sample_lower = sample_lower_.data(), v.sample_upper = sample_upper_.data();
+  v.sources = sources_.data(), v.circular = circular_.data(), v.step_scale = step_scale_.data();
+  v.axis_count = int(axes_.size()), v.frame_count = int(points_.size()), v.term_count = int(terms_.size());
+  v.term_axis_count = int(term_axes_.size()), v.body_count = int(bodies_.size());
+  v.variable_count = int(sources_.size()), v.dof = dof_, v.row_count = rows_, v.must_rows = must_rows_;
+  v.data_size = int(data_.size()), v.goal_count = goals_, v.callback_count = callbacks_, v.manipulability_count = manipulabilities_;
+  v.total_mass = total_mass_;
+  std::copy(fixed_moment_, fixed_moment_ + 3, v.fixed_moment);
+  return v;
+}
+
+}  // namespace memetik

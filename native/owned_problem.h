@@ -1,0 +1,77 @@
+// A problem that owns its memory: compiled once from a tree and terms, immutable, shared between threads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "owned_tree.h"
+#include "problem.h"
+
+namespace memetik {
+
+// A term as Python states it: indices count links and entries of the full q.
+struct TermSpec {
+  TermKind kind;
+  Loss loss;
+  int goal;
+  int frame, reference;      // indices into the link points
+  std::vector<int> entries;  // entries of q that a joint or callback term depends on
+  int rows;
+  int priority;
+  double weight, tolerance;
+  std::vector<double> data, loss_data;
+};
+
+struct PointSpec {
+  int link;
+  Placement placement;  // in the link's frame
+};
+
+// Numbers of an open target that go into the data: data[to] = target[from].
+struct TargetCopy {
+  int target, from, to;
+};
+
+struct LimitSpec {
+  std::vector<double> lower, upper;  // of the full q; infinite where there is none
+  std::vector<char> held;            // entries of q that keep the posture's value
+};
+
+class Problem {
+ public:
+  // Throws std::invalid_argument with a sentence where the parts do not fit together.
+  Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<TermSpec> terms, LimitSpec limits,
+          std::vector<int> target_sizes, std::vector<TargetCopy> copies);
+
+  ProblemView view() const;
+  const std::vector<double> &data() const { return data_; }
+  const std::vector<int> &target_sizes() const { return target_sizes_; }
+  const std::vector<TargetCopy> &copies() const { return copies_; }
+  const std::vector<char> &turns() const { return turns_; }  // variable may be shifted by full turns
+  const std::vector<int> &sources() const { return sources_; }
+  const std::vector<double> &lower() const { return full_lower_; }
+  const std::vector<double> &upper() const { return full_upper_; }
+
+ private:
+  void choose_axes(const Tree &tree, const std::vector<PointSpec> &points, const std::vector<TermSpec> &specs,
+                   const std::vector<char> &held);
+  void add_term(const TermSpec &spec, const std::vector<int> &data_offset, size_t index);
+
+  std::vector<ActiveAxis> axes_;
+  std::vector<LinkPoint> points_;
+  std::vector<Term> terms_;
+  std::vector<TermAxis> term_axes_;
+  std::vector<int32_t> term_variables_;
+  std::vector<Body> bodies_;
+  std::vector<double> lower_, upper_, sample_lower_, sample_upper_, step_scale_, full_lower_, full_upper_;
+  std::vector<int> sources_;
+  std::vector<uint8_t> circular_;
+  std::vector<char> turns_;
+  std::vector<double> data_;
+  std::vector<int> target_sizes_;
+  std::vector<TargetCopy> copies_;
+  double total_mass_ = 0, fixed_moment_[3] = {0, 0, 0};
+  int dof_ = 0, rows_ = 0, must_rows_ = 0, goals_ = 0, callbacks_ = 0, manipulabilities_ = 0;
+};
+
+}  // namespace memetik

@@ -1,0 +1,67 @@
+// The memetic search: what its kernels share with the core.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "problem.h"
+
+namespace memetik {
+
+// Numbers that depend only on their counter: individual k of an island draws the same ones on any thread.
+struct Random {
+  uint64_t key, counter;
+
+  uint64_t bits() {
+    uint64_t z = key + (++counter) * 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+  }
+  double uniform() { return double(bits() >> 11) * 0x1.0p-53; }
+  // Sum of four uniform numbers, centred, with variance 1: near enough to normal, and bounded.
+  double normal() { return (uniform() + uniform() + uniform() + uniform() - 2.0) * 1.7320508075688772; }
+  int below(int n) { return int(uniform() * n); }
+};
+
+enum class RoundEnd : int32_t { running, candidate, failed };
+
+struct Counts {
+  int64_t evaluations, starts, random_starts, bred_starts, wipeouts, limited, rejected;
+};
+
+// What the core tells an island, and what it learns from it.
+struct IslandControl {
+  const double *data;     // the terms' data with this solve's targets
+  const double *posture;  // the full posture: seed, and values of joints that are held
+  const double *seed;     // active variables
+  Callback callback;
+  void *context;
+  double *buffer;         // for callbacks: dof + most rows * (1 + variables)
+  Random random;
+  int32_t index;          // which island
+  Counts counts;
+  // When a round ends with a candidate:
+  double *candidate;      // active variables
+  double candidate_cost;
+  int32_t candidate_lane;
+  // The best seen, whether or not it is within tolerance:
+  double *best;
+  double best_cost;
+};
+
+struct SearchKernels {
+  size_t (*island_bytes)(const ProblemView &, const SearchOptions &);
+  void (*start)(const ProblemView &, const SearchOptions &, void *island, IslandControl &);
+  RoundEnd (*round)(const ProblemView &, const SearchOptions &, void *island, IslandControl &);
+  // Turns the last candidate away: its lane starts anew.
+  void (*reject)(const ProblemView &, const SearchOptions &, void *island, IslandControl &);
+  // Residual (rows) and Jacobian (rows x variables) at count postures (count x variables), for tests and other methods.
+  bool (*evaluate)(const ProblemView &, void *memory, IslandControl &, const double *q, int count, int priority,
+                   double *residual, double *jacobian);
+  size_t (*evaluation_bytes)(const ProblemView &);
+};
+
+const SearchKernels &active_search_kernels();
+
+}  // namespace memetik

@@ -1,0 +1,47 @@
+// One solve, from targets and seed to a verified outcome.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "owned_problem.h"
+#include "search.h"
+
+namespace memetik {
+
+struct SolveRequest {
+  const double *posture = nullptr;  // full seed, within limits
+  std::vector<const double *> targets;
+  double timeout = 0.005;           // seconds; infinite where only evaluations count
+  int64_t evaluations = -1;         // -1: no bound
+  int64_t attempts = -1;            // local searches; -1: no bound
+  uint64_t rng = 0;
+  int threads = 1;
+  SearchOptions options;
+  Callback callback = nullptr;
+  void *context = nullptr;
+  // Asked for every posture that meets the goals; false turns it away. Called on the calling thread only.
+  std::function<bool(const double *posture)> valid;
+  // Asked now and then on the calling thread; true stops the search (Ctrl-C).
+  std::function<bool()> interrupted;
+};
+
+enum class Ending : int { solved, timeout, evaluations, attempts, interrupted, failed };
+
+struct Outcome {
+  Ending ending = Ending::timeout;
+  bool success = false;
+  std::vector<double> q;        // full posture: the answer, or the best found
+  std::vector<double> errors;   // per term
+  double cost = 0;              // of the must goals, weighted
+  double seconds = 0;
+  Counts counts{};
+  int island = 0;
+  int64_t generation = 0;
+};
+
+Outcome solve(const Problem &problem, const SolveRequest &request);
+
+}  // namespace memetik

@@ -1,0 +1,25 @@
+// An answer is checked again before it is called one: plain scalar code, apart from the search's kernels.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "problem.h"
+
+namespace memetik {
+
+// Exact poses of a problem's axes and link points at a full posture.
+class Verifier {
+ public:
+  void place(const ProblemView &v, const double *posture);
+  // How far a term is from what it asks for, in metres, radians or the unit of its own; not weighted.
+  // Callback terms are not measured here.
+  double error(const ProblemView &v, const Term &term, const double *data, const double *posture) const;
+  const Placement &point(int index) const { return points_[std::size_t(index)]; }
+
+ private:
+  void center_of_mass(const ProblemView &v, double *out) const;
+  std::vector<Placement> axes_, points_;
+};
+
+}  // namespace memetik
