@@ -16,7 +16,7 @@ ARM = """<?xml version="1.0"?>
   <material name="grey"><color rgba="0.5 0.5 0.5 1"/></material>
   <link name="base">
     <collision><origin xyz="0 0 0.05"/><geometry><cylinder radius="0.08" length="0.1"/></geometry></collision>
-    <visual><origin xyz="0 0 0.05"/><geometry><cylinder radius="0.08" length="0.1"/></geometry><material name="grey"/></visual>
+    <visual><geometry><box size="0.2 0.2 0.02"/></geometry><material name="grey"/></visual>
   </link>
   <link name="upper">
     <inertial>

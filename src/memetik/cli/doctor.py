@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-
 import typer
 
 from memetik.cli.output import JSON_OPTION, print_json
@@ -16,7 +15,7 @@ def doctor(
     file: str = typer.Argument(help="URDF, xacro or MJCF file, or the name of a bundled robot.", metavar="FILE"),
     srdf: str | None = typer.Option(None, help="SRDF file; one beside FILE is found by itself."),
     search_path: list[str] = typer.Option([], help="Folder that holds packages or meshes; repeatable."),
-    samples: int = typer.Option(500, min=0, help="Postures in which contacts are looked for; 0 leaves that out."),
+    samples: int = typer.Option(2000, min=0, help="Postures in which contacts are looked for; 0 leaves that out."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Leave out infos."),
     as_json: bool = JSON_OPTION,
 ) -> None:

@@ -1,11 +1,13 @@
 """Which links always overlap and which never meet, by sampled postures.
 
-"Always" is said of links whose real shapes overlap in every posture looked at, "never" of those whose hulls met in none.
+"Always" is said of links whose real shapes overlap in every posture looked at, "never" of those whose hulls met in
+none.
 """
 
 from __future__ import annotations
 
 import importlib.util
+from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -18,6 +20,7 @@ from memetik.robot.doctor.finding import Place, Report
 from memetik.robot.topology import Topology
 
 _LISTED = 4
+_GROUPED = 3
 
 
 @dataclass(slots=True)
@@ -31,7 +34,7 @@ class _Model:
 
 
 def check_contacts(description: Description, facts: RobotFacts, report: Report, samples: int) -> None:
-    """Report pairs of links that overlap in all sampled postures, links that never meet any, and named states in collision."""
+    """Report links that overlap in all sampled postures, links that never meet any, and named states in collision."""
     model = _build_model(description)
     if model.robot.dof == 0 or not model.pairs:
         return
@@ -45,10 +48,7 @@ def check_contacts(description: Description, facts: RobotFacts, report: Report, 
         elif not touched:
             never.append((first, second))
     places = {link.name: link.place for link in facts.links}
-    for first, second in always:
-        message = f"links {first!r} and {second!r} overlap in each of {len(postures)} sampled postures."
-        remedy = "Shrink their collision geometry, or disable the pair in an SRDF if they may touch."
-        report.add("always-collide", places[first], message, remedy)
+    _report_always(always, len(postures), places, report)
     _report_never(model, never, len(postures), facts, places, report)
     _check_states(description, model, set(always), facts, report)
 
@@ -96,7 +96,7 @@ def _pairs(description: Description, links: list[str]) -> list[tuple[str, str]]:
 
 
 def _postures(robot: Any, samples: int) -> np.ndarray:
-    """The middle of the limits, then random postures within them; axes without limits are sampled within a turn or metre."""
+    """The middle of the limits, then random postures within them; axes without limits are sampled in -pi .. pi."""
     generator = np.random.default_rng(0)
     lower = np.where(np.isfinite(robot.lower), robot.lower, -np.pi)
     upper = np.where(np.isfinite(robot.upper), robot.upper, np.pi)
@@ -108,6 +108,25 @@ def _postures(robot: Any, samples: int) -> np.ndarray:
 def _poses(model: _Model, postures: np.ndarray) -> dict[str, np.ndarray]:
     links = sorted({link for pair in model.pairs for link in pair})
     return {link: model.robot.pose(link, postures) for link in links}
+
+
+def _report_always(always: list[tuple[str, str]], count: int, places: dict[str, Place], report: Report) -> None:
+    """One finding a pair, but one for all pairs of a link that overlaps many."""
+    remedy = "Shrink their collision geometry, or disable the pair in an SRDF if they may touch."
+    left = list(always)
+    while left:
+        occurrences = Counter(link for pair in left for link in pair)
+        link, most = occurrences.most_common(1)[0]
+        own = [pair for pair in left if link in pair] if most >= _GROUPED else left[:1]
+        left = [pair for pair in left if pair not in own]
+        first, second = own[0]
+        if len(own) == 1:
+            message = f"links {first!r} and {second!r} overlap in each of {count} sampled postures."
+            report.add("always-collide", places[first], message, remedy)
+        else:
+            others = ", ".join(repr(b if a == link else a) for a, b in own)
+            message = f"link {link!r} overlaps {len(own)} others in each of {count} sampled postures: {others}."
+            report.add("always-collide", places[link], message, remedy)
 
 
 def _report_never(

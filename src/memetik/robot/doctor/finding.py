@@ -1,4 +1,4 @@
-"""What the doctor reports: findings, each with severity, code, place, message and remedy, and the catalogue of codes."""
+"""What the doctor reports: findings with severity, code, place, message and remedy, and the catalogue of codes."""
 
 from __future__ import annotations
 

@@ -79,8 +79,8 @@ def check_references(root: Element, facts: RobotFacts, report: Report, file: str
 
 def _used_materials(root: Element) -> Iterator[tuple[str, Element]]:
     for link in root.all("link"):
-        for visual in link.all("visual"):
-            for material in visual.all("material"):
+        for shape in link.children:
+            for material in shape.all("material"):
                 yield link.attributes.get("name", ""), material
 
 
@@ -126,7 +126,8 @@ def _check_scale(geometry: GeometryFacts, mesh: Mesh, diagonal: float, reach: fl
     """Whether a mesh's size fits the robot's reach. A robot without any reach tells nothing."""
     if reach < 1e-3:
         return True
-    written = f"mesh {mesh.uri!r} of the {geometry.place.element} measures {diagonal:.3g} m, and the robot's joints reach {reach:.3g} m"
+    owner = geometry.place.element
+    written = f"mesh {mesh.uri!r} of the {owner} measures {diagonal:.3g} m, and the robot's joints reach {reach:.3g} m"
     factors = " ".join(f"{v:g}" for v in mesh.scale)
     if diagonal > TOO_LARGE * reach:
         message = f"{written}; its scale is {factors}."

@@ -6,7 +6,7 @@ Collada states its unit, and readers of robot descriptions honour it; the other 
 from __future__ import annotations
 
 import logging
-import re
+import os
 from functools import lru_cache
 from typing import Any
 
@@ -14,18 +14,21 @@ import numpy as np
 
 from memetik.errors import GeometryError
 
-_UNIT = re.compile(rb"<unit\b[^>]*\bmeter\s*=\s*[\"']([^\"']+)[\"']")
+_COLLADA_LOOKS = ("bind_material", "library_materials", "library_effects", "library_images")
 _MAX_BYTES = 300_000_000
 
 
 @lru_cache(maxsize=256)
 def read_triangles(path: str) -> tuple[np.ndarray, np.ndarray]:
     """Vertices (n, 3) and faces (m, 3) of a mesh file; a GeometryError where it cannot be read or is empty."""
+    readers = {".ply": _read_ply, ".dae": _read_collada}
     # trimesh and the readers behind it log what they also raise.
     previous = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
-        vertices, faces = _read_ply(path) if path.lower().endswith(".ply") else _read_any(path)
+        if os.path.getsize(path) > _MAX_BYTES:
+            raise GeometryError(f"mesh {path} has more than {_MAX_BYTES} bytes.")
+        vertices, faces = readers.get(os.path.splitext(path)[1].lower(), _read_any)(path)
     except GeometryError:
         raise
     except Exception as error:  # trimesh's readers raise whatever their parsers do
@@ -42,13 +45,27 @@ def read_triangles(path: str) -> tuple[np.ndarray, np.ndarray]:
 def _read_any(path: str) -> tuple[np.ndarray, np.ndarray]:
     import trimesh
 
-    with open(path, "rb") as file:
-        head = file.read(20_000)
-        if file.seek(0, 2) > _MAX_BYTES:
-            raise GeometryError(f"mesh {path} has more than {_MAX_BYTES} bytes.")
     loaded: Any = trimesh.load(path, force="mesh", process=False, skip_materials=True)
-    unit = _UNIT.search(head) if path.lower().endswith(".dae") else None
-    scale = float(unit.group(1)) if unit else 1.0
+    return np.asarray(loaded.vertices, dtype=float), np.asarray(loaded.faces, dtype=np.int64)
+
+
+def _read_collada(path: str) -> tuple[np.ndarray, np.ndarray]:
+    """Without materials: trimesh leaves out shapes whose texture is missing, as it often is."""
+    import io
+    from xml.etree import ElementTree
+
+    import trimesh
+
+    root = ElementTree.parse(path).getroot()
+    for parent in list(root.iter()):
+        for child in [c for c in parent if c.tag.rpartition("}")[2] in _COLLADA_LOOKS]:
+            parent.remove(child)
+        if parent.tag.rpartition("}")[2] in ("triangles", "polylist", "polygons"):
+            parent.attrib.pop("material", None)
+    unit = next((e for e in root.iter() if e.tag.rpartition("}")[2] == "unit"), None)
+    scale = float(unit.get("meter", "1")) if unit is not None else 1.0
+    stripped = io.BytesIO(ElementTree.tostring(root))
+    loaded: Any = trimesh.load(stripped, file_type="dae", force="mesh", process=False)
     return np.asarray(loaded.vertices, dtype=float) * scale, np.asarray(loaded.faces, dtype=np.int64)
 
 

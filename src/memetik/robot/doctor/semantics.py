@@ -90,8 +90,11 @@ class _Checker:
 
     def check_state(self, element: Element) -> None:
         group = _text(element, "group")
-        owner = f"state {_text(element, 'name')!r} of group {group!r}"
-        members = self.group_joints(group) if self.require_group(element, "group", owner) else None
+        owner = f"state {_text(element, 'name')!r}" + (f" of group {group!r}" if group else "")
+        known = self.require_group(element, "group", owner)
+        # Where a group's own references are broken, who belongs to it cannot be told.
+        whole = known and all(inner in self.groups for inner in self.inner_groups(group))
+        members = self.group_joints(group) if whole else None
         given = set()
         for child in element.all("joint"):
             name = _text(child, "name")
@@ -190,7 +193,7 @@ class _Checker:
     def require_group(self, element: Element, attribute: str, owner: str) -> bool:
         name = _text(element, attribute)
         if name not in self.groups:
-            message = f"{owner} refers to group {name!r}, which does not exist."
+            message = f"{owner} refers to group {name!r}, which does not exist." if name else f"{owner} names no group."
             self.add("srdf-unknown-group", element, owner, message, suggest(name, sorted(self.groups)))
         return name in self.groups
 

@@ -13,7 +13,7 @@ from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 
 
 class CoalSolid:
-    """A link's collision geometry for coal. Each part has a hull that contains it, and its surface where that differs."""
+    """A link's collision geometry: each part has a hull that contains it, and its surface where that differs."""
 
     def __init__(self, geometries: tuple[Geometry, ...]):
         self.parts = [_Part(geometry) for geometry in geometries]

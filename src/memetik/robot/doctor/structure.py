@@ -53,7 +53,7 @@ def _check_parents(facts: RobotFacts, report: Report) -> None:
             report.add(
                 "two-parents",
                 joint.place,
-                f"link {joint.child!r} is the child of joint {joint.name!r} and of joint {other.name!r} ({other.place}).",
+                f"link {joint.child!r} is the child of joints {joint.name!r} and {other.name!r} ({other.place}).",
                 "A link has one parent: remove a joint, or give the link a twin. URDF cannot close loops.",
             )
         carried.setdefault(joint.child, joint)
