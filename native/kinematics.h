@@ -58,18 +58,58 @@ MEMETIK_INLINE Frame constant(const Placement &placement) {
   return {{R[0], R[3], R[6]}, {R[1], R[4], R[7]}, {R[2], R[5], R[8]}, {p[0], p[1], p[2]}};
 }
 
-// Moves a placed axis frame by the axis' value: a turn about z or a slide along z.
-MEMETIK_INLINE void move(const Axis &axis, const Lane &variable, Frame &f) {
+MEMETIK_INLINE Frame world() { return {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}, {0.0, 0.0, 0.0}}; }
+
+// Rotations that most placements have: none, or a quarter turn about x.
+enum class Turn : unsigned char { None, QuarterX, MinusQuarterX, Other };
+
+inline Turn turn_of(const Placement &placement) {
+  const double *R = placement.R;
+  if (R[0] != 1) return Turn::Other;
+  if (R[4] == 1) return Turn::None;
+  if (R[7] == 1) return Turn::QuarterX;
+  return R[7] == -1 ? Turn::MinusQuarterX : Turn::Other;
+}
+
+// The same, with the kind of its rotation known.
+MEMETIK_INLINE Frame place(const Frame &f, const Placement &placement, Turn turn) {
+  const double *p = placement.p;
+  switch (turn) {
+    case Turn::None: return {f.x, f.y, f.z, point(f, p[0], p[1], p[2])};
+    case Turn::QuarterX: return {f.x, f.z, -f.y, point(f, p[0], p[1], p[2])};
+    case Turn::MinusQuarterX: return {f.x, -f.z, f.y, point(f, p[0], p[1], p[2])};
+    default: return place(f, placement);
+  }
+}
+
+// What an axis does for a value of its variable: sine and cosine of its angle, or its distance as `s`.
+struct SineCosine {
+  Lane s, c;
+};
+
+MEMETIK_INLINE SineCosine motion_of(const Axis &axis, const Lane &variable) {
+  SineCosine motion;
   const Lane value = Lane(axis.multiplier) * variable + Lane(axis.offset);
+  if (axis.prismatic)
+    motion = {value, value};
+  else
+    sincos(value, motion.s, motion.c);
+  return motion;
+}
+
+// Moves a placed axis frame: a turn about z or a slide along z.
+MEMETIK_INLINE void move(const Axis &axis, const SineCosine &motion, Frame &f) {
   if (axis.prismatic) {
-    f.p = f.p + value * f.z;
+    f.p = f.p + motion.s * f.z;
     return;
   }
-  Lane s, c;
-  sincos(value, s, c);
-  const Vector3 x = c * f.x + s * f.y;
-  f.y = c * f.y - s * f.x;
+  const Vector3 x = motion.c * f.x + motion.s * f.y;
+  f.y = motion.c * f.y - motion.s * f.x;
   f.x = x;
+}
+
+MEMETIK_INLINE void move(const Axis &axis, const Lane &variable, Frame &f) {
+  move(axis, motion_of(axis, variable), f);
 }
 
 // Frames of the axes order[0..count), parents before children, each with all its ancestors in the list:

@@ -12,7 +12,7 @@
 namespace memetik {
 inline namespace MEMETIK_ARCH {
 
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
 constexpr int kNative = 8;
 #elif defined(__AVX__)
 constexpr int kNative = 4;
@@ -34,6 +34,16 @@ struct MaskOf {
   MEMETIK_INLINE MaskOf operator~() const { return {~lo, ~hi}; }
 };
 
+#if defined(__AVX512DQ__)
+// Mask registers: one bit a lane.
+template <>
+struct MaskOf<kNative> {
+  __mmask8 bits;
+  MEMETIK_INLINE MaskOf operator&(const MaskOf &o) const { return {__mmask8(bits & o.bits)}; }
+  MEMETIK_INLINE MaskOf operator|(const MaskOf &o) const { return {__mmask8(bits | o.bits)}; }
+  MEMETIK_INLINE MaskOf operator~() const { return {__mmask8(~bits)}; }
+};
+#else
 template <>
 struct MaskOf<kNative> {
   Bits bits;
@@ -41,6 +51,7 @@ struct MaskOf<kNative> {
   MEMETIK_INLINE MaskOf operator|(const MaskOf &o) const { return {bits | o.bits}; }
   MEMETIK_INLINE MaskOf operator~() const { return {~bits}; }
 };
+#endif
 
 template <int W>
 struct LaneOf {
@@ -65,17 +76,24 @@ struct LaneOf<kNative> {
   Vector v;
 
   LaneOf() = default;
-  MEMETIK_INLINE LaneOf(double x) : v(Vector{} + x) {}
+  MEMETIK_INLINE LaneOf(double x) : v(x - Vector{}) {}  // x - 0 is x for every x: one broadcast
   MEMETIK_INLINE LaneOf(Vector x) : v(x) {}
   MEMETIK_INLINE LaneOf operator+(const LaneOf &o) const { return v + o.v; }
   MEMETIK_INLINE LaneOf operator-(const LaneOf &o) const { return v - o.v; }
   MEMETIK_INLINE LaneOf operator*(const LaneOf &o) const { return v * o.v; }
   MEMETIK_INLINE LaneOf operator/(const LaneOf &o) const { return v / o.v; }
   MEMETIK_INLINE LaneOf operator-() const { return -v; }
+#if defined(__AVX512DQ__)
+  MEMETIK_INLINE MaskOf<kNative> operator<(const LaneOf &o) const { return {_mm512_cmp_pd_mask(v, o.v, _CMP_LT_OQ)}; }
+  MEMETIK_INLINE MaskOf<kNative> operator>(const LaneOf &o) const { return {_mm512_cmp_pd_mask(v, o.v, _CMP_GT_OQ)}; }
+  MEMETIK_INLINE MaskOf<kNative> operator<=(const LaneOf &o) const { return {_mm512_cmp_pd_mask(v, o.v, _CMP_LE_OQ)}; }
+  MEMETIK_INLINE MaskOf<kNative> operator>=(const LaneOf &o) const { return {_mm512_cmp_pd_mask(v, o.v, _CMP_GE_OQ)}; }
+#else
   MEMETIK_INLINE MaskOf<kNative> operator<(const LaneOf &o) const { return {v < o.v}; }
   MEMETIK_INLINE MaskOf<kNative> operator>(const LaneOf &o) const { return {v > o.v}; }
   MEMETIK_INLINE MaskOf<kNative> operator<=(const LaneOf &o) const { return {v <= o.v}; }
   MEMETIK_INLINE MaskOf<kNative> operator>=(const LaneOf &o) const { return {v >= o.v}; }
+#endif
 };
 
 using Lane = LaneOf<kWidth>;
@@ -94,17 +112,22 @@ MEMETIK_INLINE Lane operator/(double a, const Lane &b) { return Lane(a) / b; }
 
 template <int W>
 MEMETIK_INLINE LaneOf<W> select(const MaskOf<W> &m, const LaneOf<W> &a, const LaneOf<W> &b) {
-  if constexpr (W == kNative)
+  if constexpr (W == kNative) {
+#if defined(__AVX512DQ__)
+    return LaneOf<W>(Vector(_mm512_mask_blend_pd(m.bits, b.v, a.v)));
+#else
     return LaneOf<W>(Vector(m.bits ? a.v : b.v));
-  else
+#endif
+  } else {
     return {select(m.lo, a.lo, b.lo), select(m.hi, a.hi, b.hi)};
+  }
 }
 
 template <int W>
 MEMETIK_INLINE LaneOf<W> sqrt(const LaneOf<W> &x) {
   if constexpr (W == kNative) {
-#if defined(__AVX512F__)
-    return Vector(_mm512_sqrt_pd(x.v));
+#if defined(__AVX512DQ__)
+    return Vector(_mm512_maskz_sqrt_pd(0xff, x.v));
 #elif defined(__AVX__)
     return Vector(_mm256_sqrt_pd(x.v));
 #elif defined(__SSE2__)
@@ -124,7 +147,7 @@ template <int W>
 MEMETIK_INLINE unsigned bits(const MaskOf<W> &m) {
   if constexpr (W == kNative) {
 #if defined(__AVX512DQ__)
-    return _mm512_movepi64_mask(__m512i(m.bits));
+    return m.bits;
 #elif defined(__AVX__)
     return unsigned(_mm256_movemask_pd(__m256d(m.bits)));
 #elif defined(__SSE2__)
@@ -156,8 +179,45 @@ MEMETIK_INLINE LaneOf<W> abs(const LaneOf<W> &x) {
 }
 
 MEMETIK_INLINE Mask none() { return Lane(0.0) < Lane(0.0); }
-MEMETIK_INLINE Lane max(const Lane &a, const Lane &b) { return select(a > b, a, b); }
-MEMETIK_INLINE Lane min(const Lane &a, const Lane &b) { return select(a < b, a, b); }
+
+// a > b ? a : b and a < b ? a : b, as the instructions have it: b where one of the two is NaN.
+template <int W>
+MEMETIK_INLINE LaneOf<W> larger(const LaneOf<W> &a, const LaneOf<W> &b) {
+  if constexpr (W == kNative) {
+#if defined(__AVX512DQ__)
+    return Vector(_mm512_maskz_max_pd(0xff, a.v, b.v));
+#elif defined(__AVX__)
+    return Vector(_mm256_max_pd(a.v, b.v));
+#elif defined(__SSE2__)
+    return Vector(_mm_max_pd(a.v, b.v));
+#else
+    return select(a > b, a, b);
+#endif
+  } else {
+    return {larger(a.lo, b.lo), larger(a.hi, b.hi)};
+  }
+}
+
+template <int W>
+MEMETIK_INLINE LaneOf<W> smaller(const LaneOf<W> &a, const LaneOf<W> &b) {
+  if constexpr (W == kNative) {
+#if defined(__AVX512DQ__)
+    return Vector(_mm512_maskz_min_pd(0xff, a.v, b.v));
+#elif defined(__AVX__)
+    return Vector(_mm256_min_pd(a.v, b.v));
+#elif defined(__SSE2__)
+    return Vector(_mm_min_pd(a.v, b.v));
+#else
+    return select(a < b, a, b);
+#endif
+  } else {
+    return {smaller(a.lo, b.lo), smaller(a.hi, b.hi)};
+  }
+}
+
+MEMETIK_INLINE Lane max(const Lane &a, const Lane &b) { return larger(a, b); }
+MEMETIK_INLINE Lane min(const Lane &a, const Lane &b) { return smaller(a, b); }
+
 MEMETIK_INLINE Lane clamp(const Lane &x, const Lane &lo, const Lane &hi) { return min(max(x, lo), hi); }
 
 // One lane as a plain number; lanes lie in memory one after the other.
@@ -200,10 +260,16 @@ MEMETIK_INLINE void sincos(const Lane &x, Lane &s, Lane &c) {
   const Lane magic(6755399441055744.0);  // 1.5 * 2^52 as in round()
   const Lane shifted = x * Lane(0.63661977236758134308) + magic;
   const Lane n = shifted - magic;
+#if defined(__FMA__)
+  // Cody-Waite: pi/2 in two parts; the products are not rounded.
+  Lane r = x - n * Lane(1.57079632679489655800e+00);
+  r = r - n * Lane(6.12323399573676603587e-17);
+#else
   // Cody-Waite: pi/2 in three parts, so that n times each of the first two is exact.
   Lane r = x - n * Lane(1.57079632673412561417e+00);
   r = r - n * Lane(6.07710050630396597660e-11);
   r = r - n * Lane(2.02226624879595063154e-21);
+#endif
   const Lane z = r * r;
   Lane p = Lane(1.58962301576546568060e-10);
   p = p * z + Lane(-2.50507477628578072866e-08);

@@ -106,37 +106,40 @@ class RowReader {
   int length_;
 };
 
-// Lanes as rows of an array (count, length), written in ascending order. Arrays larger than the caches are written past
-// them, in whole lines, which spares reading each line before it is overwritten; finish() writes what is left.
+// Lanes as rows of an array (count, length), written in ascending order. A tile is gathered in a staging area and leaves
+// it in whole cache lines when the next one comes: by then its stores have settled. Arrays larger than the caches are
+// written past them, which spares reading each line before it is overwritten. finish() writes what is left.
 class RowWriter {
  public:
   RowWriter(TileScratch &memory, double *rows, int length, bool past_caches)
-      : rows_(rows), length_(length), staging_(memory.take<double>(size_t(kWidth) * length + 2 * kLine / sizeof(double))) {
-    if (past_caches) phase_ = int(reinterpret_cast<uintptr_t>(rows) % kLine / sizeof(double));
-    past_caches_ = past_caches;
+      : rows_(rows), length_(length), past_caches_(past_caches),
+        phase_(int(reinterpret_cast<uintptr_t>(rows) % kLine / sizeof(double))) {
+    for (double *&area : staging_) area = memory.take<double>(size_t(kWidth) * length + kPerLine);
   }
 
   // entries[0..length) become rows n .. n + valid.
   MEMETIK_INLINE void write(ptrdiff_t n, ptrdiff_t valid, const Lane *entries) {
+    flush();
     double *target = rows_ + n * length_;
-    if (valid < kWidth) {
-      finish();
-      transpose_to(entries, staging_);
-      std::memcpy(target, staging_, size_t(valid) * length_ * sizeof(double));
-    } else if (past_caches_) {
-      transpose_to(entries, staging_ + phase_);
-      flush(target);
-    } else {
-      transpose_to(entries, target);
+    double *area = staging_[0] + kPerLine;
+    transpose_to(entries, area);
+    if (valid >= kWidth) {
+      pending_ = target;
+      return;
     }
+    finish();
+    std::memcpy(target, area, size_t(valid) * length_ * sizeof(double));
   }
 
   void finish() {
-    if (next_ != nullptr) std::memcpy(next_, staging_, phase_ * sizeof(double));
-    next_ = nullptr;
+    flush();
+    if (tail_ != nullptr) std::memcpy(tail_, staging_[0] + kPerLine - phase_, phase_ * sizeof(double));
+    tail_ = nullptr;
   }
 
  private:
+  static constexpr int kPerLine = kLine / int(sizeof(double));
+
   MEMETIK_INLINE void transpose_to(const Lane *entries, double *target) const {
     if (length_ < kNative) {
       for (int lane = 0; lane < kWidth; ++lane)
@@ -153,28 +156,34 @@ class RowWriter {
     });
   }
 
-  // The staging area lies in its cache lines as the target does, and a tile is a whole number of lines long: the
-  // first `phase` numbers are left over from the tile before, the last `phase` numbers wait for the next one.
-  MEMETIK_INLINE void flush(double *target) {
-    constexpr int per_line = kLine / int(sizeof(double));
-    int first = 0;
-    if (next_ == nullptr && phase_ > 0) {
-      std::memcpy(target, staging_ + phase_, (per_line - phase_) * sizeof(double));
-      first = 1;
+  // Writes the tile in the staging area. A tile is `length` lines long, but the target's lines start `phase` numbers
+  // before it: those are the last of the tile before, kept in front of the staging area.
+  MEMETIK_INLINE void flush() {
+    if (pending_ == nullptr) return;
+    const double *source = staging_[0] + kPerLine - phase_;
+    double *target = pending_ - phase_;
+    int line = 0;
+    if (tail_ == nullptr && phase_ > 0) {  // nothing comes before: the first line is not ours alone
+      if (length_ > 0) std::memcpy(pending_, source + phase_, (kPerLine - phase_) * sizeof(double));
+      line = 1;
     }
-    double *aligned = target - phase_;
-    for (int line = first; line < length_; ++line) stream_line(aligned + line * per_line, staging_ + line * per_line);
-    next_ = aligned + ptrdiff_t(length_) * per_line;
-    std::memcpy(staging_, staging_ + ptrdiff_t(length_) * per_line, phase_ * sizeof(double));
+    if (past_caches_)
+      for (; line < length_; ++line) stream_line(target + line * kPerLine, source + line * kPerLine);
+    else
+      for (; line < length_; ++line) std::memcpy(target + line * kPerLine, source + line * kPerLine, kLine);
+    tail_ = target + ptrdiff_t(length_) * kPerLine;
+    std::memcpy(staging_[1], staging_[0] + ptrdiff_t(length_) * kPerLine, kLine);
+    std::swap(staging_[0], staging_[1]);
+    pending_ = nullptr;
   }
 
   static MEMETIK_INLINE void stream_line(double *target, const double *source) {
 #if defined(__AVX512F__)
-    _mm512_stream_pd(target, _mm512_load_pd(source));
+    _mm512_stream_pd(target, _mm512_loadu_pd(source));
 #elif defined(__AVX__)
-    for (int i = 0; i < 8; i += 4) _mm256_stream_pd(target + i, _mm256_load_pd(source + i));
+    for (int i = 0; i < kPerLine; i += 4) _mm256_stream_pd(target + i, _mm256_loadu_pd(source + i));
 #elif defined(__SSE2__)
-    for (int i = 0; i < 8; i += 2) _mm_stream_pd(target + i, _mm_load_pd(source + i));
+    for (int i = 0; i < kPerLine; i += 2) _mm_stream_pd(target + i, _mm_loadu_pd(source + i));
 #else
     std::memcpy(target, source, kLine);
 #endif
@@ -182,10 +191,11 @@ class RowWriter {
 
   double *rows_;
   int length_;
-  double *staging_;
-  int phase_ = 0;
-  bool past_caches_ = false;
-  double *next_ = nullptr;  // where the numbers that wait in the staging area belong
+  bool past_caches_;
+  int phase_;                  // numbers between the start of a line and the start of a tile in it
+  double *staging_[2];         // this tile and the next one; a line before the tile itself
+  double *pending_ = nullptr;  // where the tile in staging_[0] belongs
+  double *tail_ = nullptr;     // where the numbers before the tile in staging_[0] belong
 };
 
 // Streaming stores are weakly ordered: this makes them visible before the thread says it is done.
