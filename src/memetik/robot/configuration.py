@@ -118,9 +118,7 @@ class ConfigurationSpace(RobotModel):
                 f"{name} has shape {np.shape(q)}; robot {self.name!r} needs ({self.dof},) or (N, {self.dof}), "
                 f"one entry for each of: {listed}."
             )
-        flat = array.ravel()
-        # One pass without a temporary; only a sum that is not finite (or overflows) is looked into.
-        if not math.isfinite(np.dot(flat, flat)) and not np.isfinite(array).all():
+        if not _surely_finite(array) and not np.isfinite(array).all():
             where = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
             row = f" in configuration {where[0]}" if array.ndim == 2 else ""
             raise InvalidInputError(
@@ -160,3 +158,12 @@ class ConfigurationSpace(RobotModel):
         low = np.where(no_low, np.where(no_high, -0.5 * span, self.upper - span), self.lower)
         high = np.where(no_high, np.where(no_low, 0.5 * span, self.lower + span), self.upper)
         return low, high
+
+
+def _surely_finite(array: np.ndarray) -> bool:
+    """Quick: True only if all values are finite; False also where their sum of squares overflows."""
+    if array.size < 64:
+        return math.isfinite(sum(array.ravel().tolist()))
+    flat = array.ravel()
+    with np.errstate(over="ignore"):
+        return math.isfinite(np.dot(flat, flat))

@@ -42,13 +42,12 @@ class Kinematics(ConfigurationSpace):
         if relative_to is not None:
             return self._relative_pose(link, q, out, relative_to, threads)
         if isinstance(link, str):
-            indices = self._link_indices((link,))
-            shape = (*q.shape[:-1], 4, 4)
+            out = _output(out, (*q.shape[:-1], 4, 4))
+            _call(self.core.poses, self._link_indices((link,)), _rows(q, 1), _rows(out, 2)[:, None], threads)
         else:
             indices = self._link_indices(tuple(link))
-            shape = (*q.shape[:-1], len(indices), 4, 4)
-        out = _output(out, shape)
-        _call(self.core.poses, indices, q.reshape(-1, self.dof), out.reshape(-1, len(indices), 4, 4), threads)
+            out = _output(out, (*q.shape[:-1], len(indices), 4, 4))
+            _call(self.core.poses, indices, _rows(q, 1), _rows(out, 3), threads)
         return out
 
     def jacobian(
@@ -68,10 +67,9 @@ class Kinematics(ConfigurationSpace):
         """
         q = self.check_q(q)
         out = _output(out, (*q.shape[:-1], 6, self.dof))
-        rows = q.reshape(-1, self.dof)
         reference = None if relative_to is None else self.link_index(relative_to)
         index = self.link_index(link)
-        _call(self.core.jacobians, index, rows, out.reshape(-1, 6, self.dof), _point(point), reference, threads)
+        _call(self.core.jacobians, index, _rows(q, 1), _rows(out, 2), _point(point), reference, threads)
         return out
 
     def pose_and_jacobian(
@@ -92,9 +90,9 @@ class Kinematics(ConfigurationSpace):
         _call(
             self.core.poses_and_jacobians,
             self.link_index(link),
-            q.reshape(-1, self.dof),
-            poses.reshape(-1, 4, 4),
-            jacobians.reshape(-1, 6, self.dof),
+            _rows(q, 1),
+            _rows(poses, 2),
+            _rows(jacobians, 2),
             _point(point),
             None if relative_to is None else self.link_index(relative_to),
             threads,
@@ -106,7 +104,7 @@ class Kinematics(ConfigurationSpace):
         self._require_mass()
         q = self.check_q(q)
         out = _output(out, (*q.shape[:-1], 3))
-        _call(self.core.centers_of_mass, q.reshape(-1, self.dof), out.reshape(-1, 3), threads)
+        _call(self.core.centers_of_mass, _rows(q, 1), _rows(out, 1), threads)
         return out
 
     def center_of_mass_jacobian(self, q: Any, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:
@@ -114,7 +112,7 @@ class Kinematics(ConfigurationSpace):
         self._require_mass()
         q = self.check_q(q)
         out = _output(out, (*q.shape[:-1], 3, self.dof))
-        _call(self.core.center_of_mass_jacobians, q.reshape(-1, self.dof), out.reshape(-1, 3, self.dof), threads)
+        _call(self.core.center_of_mass_jacobians, _rows(q, 1), _rows(out, 2), threads)
         return out
 
     def gravity_torques(
@@ -123,8 +121,7 @@ class Kinematics(ConfigurationSpace):
         """Torques and forces (dof,) that hold the robot still; N m for angles, N for distances."""
         q = self.check_q(q)
         out = _output(out, q.shape)
-        rows, flat = q.reshape(-1, self.dof), out.reshape(-1, self.dof)
-        _call(self.core.gravity_torques, rows, _vector("gravity", gravity), flat, threads)
+        _call(self.core.gravity_torques, _rows(q, 1), _vector("gravity", gravity), _rows(out, 1), threads)
         return out
 
     def inverse_dynamics(
@@ -145,15 +142,15 @@ class Kinematics(ConfigurationSpace):
             if array.shape != q.shape:
                 raise InvalidInputError(f"{name} has shape {array.shape}, but q has {q.shape}; they must be the same.")
         out = _output(out, q.shape)
-        rows = (array.reshape(-1, self.dof) for array in (q, velocity, acceleration))
-        _call(self.core.inverse_dynamics, *rows, _vector("gravity", gravity), out.reshape(-1, self.dof), threads)
+        rows = (_rows(array, 1) for array in (q, velocity, acceleration))
+        _call(self.core.inverse_dynamics, *rows, _vector("gravity", gravity), _rows(out, 1), threads)
         return out
 
     def mass_matrix(self, q: Any, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:
         """Joint-space mass matrix (dof, dof): kinetic energy is v^T M v / 2."""
         q = self.check_q(q)
         out = _output(out, (*q.shape, self.dof))
-        _call(self.core.mass_matrices, q.reshape(-1, self.dof), out.reshape(-1, self.dof, self.dof), threads)
+        _call(self.core.mass_matrices, _rows(q, 1), _rows(out, 2), threads)
         return out
 
     def manipulability(
@@ -217,6 +214,11 @@ def _call(function: Callable[..., None], *arguments: Any) -> None:
         function(*arguments)
     except ValueError as error:
         raise InvalidInputError(str(error)) from None
+
+
+def _rows(array: np.ndarray, axes: int) -> np.ndarray:
+    """The array with a leading axis of configurations, whose single ones have `axes` axes."""
+    return array if array.ndim > axes else array[None]
 
 
 def _output(out: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:

@@ -73,6 +73,11 @@ class CompiledTree:
     """(links, dof): whether a link depends on an entry of q."""
     topology: Topology
 
+    def __post_init__(self) -> None:
+        for array in (*self.limits.values(), *(getattr(self, name) for name in self.__slots__)):
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
+
 
 def compile_tree(description: Description) -> CompiledTree:
     """Break the joints of a description down into elementary axes. Raises DescriptionError where it is not a tree."""
@@ -258,10 +263,7 @@ def _limits(description: Description) -> dict[str, np.ndarray]:
             if joint.kind == "continuous" and name.endswith(("lower", "upper")):
                 values = (-math.inf if name.endswith("lower") else math.inf,)
             columns[name].extend(values)
-    limits = {name: np.array(values, dtype=float) for name, values in columns.items()}
-    for array in limits.values():
-        array.setflags(write=False)
-    return limits
+    return {name: np.array(values, dtype=float) for name, values in columns.items()}
 
 
 def _periodic(
