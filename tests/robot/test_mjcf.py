@@ -68,7 +68,10 @@ DEGREES = """
         <joint name="h" type="hinge" axis="0.3 0.1 1" range="-90 45" limited="true" ref="30" pos="0.1 0.1 0"/>
         <geom type="box" size="0.1 0.1 0.1"/>
         <frame pos="0 0 0.5" axisangle="0 1 0 90">
-          <body name="two" pos="0.1 0 0"><joint name="free_turn" range="-10 10" limited="false"/><geom type="sphere" size="0.1"/></body>
+          <body name="two" pos="0.1 0 0">
+            <joint name="free_turn" range="-10 10" limited="false"/>
+            <geom type="sphere" size="0.1"/>
+          </body>
         </frame>
       </body>
     </frame>
@@ -318,6 +321,7 @@ def test_mesh_points_lie_where_mujoco_puts_them(mesh_model):
     mujoco.mj_kinematics(model, data)
     robot = Robot(load_description(mesh_model))
     geometry = next(link for link in robot.description.links if link.name == "part").collisions[0]
+    assert isinstance(geometry.shape, Mesh)
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]) * geometry.shape.scale
     placed = robot.pose("part", [0.0]) @ geometry.origin
     ours = corners @ placed[:3, :3].T + placed[:3, 3]

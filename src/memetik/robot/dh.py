@@ -108,7 +108,7 @@ def _placement(row: dict[str, float], convention: str) -> dict[str, Any]:
     along_z = pose(rotation_about(_Z, row["theta"]), (0.0, 0.0, row["d"]))
     if convention == "modified":
         return {"origin": pose_product(along_x, along_z), "axis": _Z}
-    # M(q) C = C (C^-1 M(q) C): the motion about the previous z is one about an axis of the new frame, through an anchor.
+    # M(q) C = C (C^-1 M(q) C): the motion about the previous z is one about an axis of the new frame, past an anchor.
     origin = pose_product(along_z, along_x)
     back = inverse(origin)
     axis = unit(tuple(back[:3, 2])) or _Z

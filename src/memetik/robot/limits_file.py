@@ -2,8 +2,8 @@
 
 URDF states no accelerations. Where nothing else does, a joint's acceleration limit is the one that takes it to its
 velocity limit in `TIME_TO_FULL_SPEED`, so acceleration = velocity / 0.5 s. That is gentler than what industrial and
-collaborative arms are built for (a Panda reaches full speed in 0.15 s) and firm enough not to dominate a motion's duration.
-Joints without a velocity limit get no acceleration limit either.
+collaborative arms are built for (a Panda reaches full speed in 0.15 s) and firm enough not to dominate how long a
+motion takes. Joints without a velocity limit get no acceleration limit either.
 """
 
 from __future__ import annotations

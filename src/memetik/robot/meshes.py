@@ -1,8 +1,9 @@
 """Where the mesh files are that a description refers to.
 
 Understood are package://name/path (with three slashes too), model://name/path, file:///path, absolute and relative
-paths, with slashes of either kind. Packages are looked for in the given search path, among the parents of the description
-and in what ROS's and Gazebo's environment variables name. Nothing is ever fetched: other machines' addresses are missing.
+paths, with slashes of either kind. Packages are looked for in the given search path, among the parents of the
+description and in what ROS's and Gazebo's environment variables name. Nothing is ever fetched: what lies on another
+machine counts as missing.
 """
 
 from __future__ import annotations

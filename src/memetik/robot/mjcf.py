@@ -21,8 +21,9 @@ from memetik.errors import DescriptionError
 from memetik.robot.description import Description, Inertial, Joint, Link, Semantics
 from memetik.robot.meshes import MeshFinder, SearchPath
 from memetik.robot.mjcf_couplings import actuator_efforts, couple, keyframe_states
-from memetik.robot.mjcf_geoms import Geom, GeomReader, combined, pose_of
+from memetik.robot.mjcf_geoms import Geom, GeomReader, pose_of
 from memetik.robot.mjcf_settings import Settings, read_settings, with_includes
+from memetik.robot.mjcf_solids import combined
 from memetik.robot.rotations import pose, rotation_about, unit
 from memetik.robot.xmltree import Element, parse_xml
 
@@ -239,7 +240,10 @@ class _Reader:
         if stated is not None and self.settings.inertia_from_geoms != "true":
             inertial = self._stated_inertial(stated)
         else:
-            inertial = combined([geom.inertial for geom in geoms if geom.inertial is not None])
+            shares = (
+                [self.geoms.inertial(geom) for geom in geoms] if self.settings.inertia_from_geoms != "false" else []
+            )
+            inertial = combined([share for share in shares if share is not None])
         if inertial is None:
             return None
         mass = max(inertial.mass, self.settings.smallest_mass)

@@ -1,4 +1,4 @@
-"""The geoms of MJCF bodies: shapes, meshes, colours, and the mass and inertia that follow from them."""
+"""The geoms of MJCF bodies: shapes, meshes, colours, and their masses."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from memetik.errors import DescriptionError, GeometryError
 from memetik.robot.description import Geometry, Inertial
 from memetik.robot.meshes import MeshFinder
 from memetik.robot.mjcf_settings import Settings, rotation_to
+from memetik.robot.mjcf_solids import Solid, inertial_of, mesh_solid, primitive_solid
 from memetik.robot.rotations import pose, rotation_from_quaternion, unit
 from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from memetik.robot.xmltree import Element
@@ -24,12 +25,12 @@ _LEFT_OUT = ("plane", "hfield", "sdf")
 
 @dataclass(frozen=True, slots=True)
 class Geom:
-    """A geom as it is needed here: geometry, what it is for, and its share of the body's inertia."""
+    """A geom: its element with defaults filled in, its geometry in the body's frame, and what it is for."""
 
+    element: Element
     geometry: Geometry
     collides: bool
     visible: bool
-    inertial: Inertial | None
 
 
 class GeomReader:
@@ -60,14 +61,12 @@ class GeomReader:
             self.notes.append(f"{element.label} is left out: {error}")
             return None
         origin = pose_of(frame @ local)
-        group = element.number("group", 0.0)
         collides = element.number("contype", 1.0) != 0.0 or element.number("conaffinity", 1.0) != 0.0
-        low, high = self.settings.inertia_groups
         return Geom(
+            element=element,
             geometry=Geometry(shape, origin, element.text("name", ""), self._color(element)),
             collides=collides,
-            visible=not collides or group < 3.0,
-            inertial=self._inertial(element, kind, shape, origin) if low <= group <= high else None,
+            visible=not collides or element.number("group", 0.0) < 3.0,
         )
 
     def _shape(self, element: Element, kind: str) -> tuple[Shape, np.ndarray]:
@@ -135,103 +134,40 @@ class GeomReader:
         r, g, b, a = holder.numbers("rgba", 4)
         return (r, g, b, a)
 
-    def _inertial(self, element: Element, kind: str, shape: Shape, origin: np.ndarray) -> Inertial | None:
-        """Mass and inertia of the solid shape, from its mass or its density; in the body's frame."""
-        if self.settings.inertia_from_geoms == "false":
+    def inertial(self, geom: Geom) -> Inertial | None:
+        """Mass and inertia of a geom in its body's frame, from its mass or its density; None where it has no mass."""
+        element, geometry = geom.element, geom.geometry
+        low, high = self.settings.inertia_groups
+        given = element.number("mass") if "mass" in element.attributes else None
+        if given == 0.0 or not low <= element.number("group", 0.0) <= high:
             return None
-        if kind == "mesh":
-            solid = self._mesh_solid(element, shape)
-            if solid is None:
-                return None
-            volume, centre, unit_inertia = solid
+        if isinstance(geometry.shape, Mesh):
+            solid = self._mesh_solid(element, geometry.shape)
         else:
-            volume, unit_inertia = _solid(kind, shape)
-            centre = np.zeros(3)
-        mass = element.number("mass") if "mass" in element.attributes else volume * element.number("density", DENSITY)
-        if mass <= 0.0:
-            return None
-        rotation = origin[:3, :3]
-        x, y, z = (float(v) for v in rotation @ centre + origin[:3, 3])
-        return Inertial(mass, (x, y, z), mass * rotation @ unit_inertia @ rotation.T)
-
-    def _mesh_solid(self, element: Element, shape: Shape) -> tuple[float, np.ndarray, np.ndarray] | None:
-        """Volume, centroid and inertia per mass of a mesh, None where the file is missing or cannot be read."""
-        if element.attributes.get("mass", "").strip() in ("0", "0.0") or not isinstance(shape, Mesh):
-            return None
-        solid = mesh_solid(shape)
+            solid = primitive_solid(element.text("type", "sphere"), geometry.shape)
+            if element.flag("shellinertia"):
+                self.notes.append(f"{element.label} is taken as solid, not as a shell")
         if solid is None:
-            self.notes.append(f"the mass of {element.label} is left out, for want of its mesh")
-        return solid
+            what = "inertia" if given is not None else "mass"
+            self.notes.append(f"the {what} of {element.label} is left out, for want of a mesh that encloses a volume")
+            solid = Solid(0.0, np.zeros(3), np.zeros((3, 3)))
+        mass = given if given is not None else solid.volume * element.number("density", DENSITY)
+        return inertial_of(solid, mass, geometry.origin) if mass > 0.0 else None
 
-
-def combined(inertials: list[Inertial]) -> Inertial | None:
-    """The inertial of several bodies joined rigidly."""
-    mass = sum(inertial.mass for inertial in inertials)
-    if mass <= 0.0:
-        return None
-    centre = sum((inertial.mass * np.array(inertial.com) for inertial in inertials), np.zeros(3)) / mass
-    inertia = np.zeros((3, 3))
-    for inertial in inertials:
-        offset = np.array(inertial.com) - centre
-        inertia += inertial.inertia + inertial.mass * (offset @ offset * np.eye(3) - np.outer(offset, offset))
-    inertia.setflags(write=False)
-    x, y, z = (float(v) for v in centre)
-    return Inertial(mass, (x, y, z), inertia)
-
-
-def mesh_solid(mesh: Mesh) -> tuple[float, np.ndarray, np.ndarray] | None:
-    """Volume, centroid and inertia per mass about it, of the solid that a mesh file encloses."""
-    if mesh.path is None:
-        return None
-    import trimesh
-
-    try:
-        loaded = trimesh.load_mesh(mesh.path, process=False)
-        triangles = np.asarray(loaded.vertices, dtype=float)[np.asarray(loaded.faces)] * np.array(mesh.scale)
-    except Exception:  # mesh readers raise whatever a broken file makes them
-        return None
-    if not len(triangles) or not np.isfinite(triangles).all():
-        return None
-    # Signed tetrahedra from a point inside: volumes and second moments add up over the faces.
-    centre = triangles.mean(axis=(0, 1))
-    a, b, c = (triangles[:, k] - centre for k in range(3))
-    volumes = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0
-    volume = float(volumes.sum())
-    if abs(volume) < 1e-15:
-        return None
-    total = a + b + c
-    centroid = (volumes[:, None] * total).sum(axis=0) / (4.0 * volume)
-    outer = sum(np.einsum("i,ij,ik->jk", volumes, v, v) for v in (a, b, c, total)) / 20.0
-    second = outer / volume - np.outer(centroid, centroid)
-    inertia = np.trace(second) * np.eye(3) - second
-    return abs(volume), centroid + centre, inertia
+    def _mesh_solid(self, element: Element, mesh: Mesh) -> Solid | None:
+        if mesh.path is None:
+            return None
+        mode = (
+            "shell"
+            if element.flag("shellinertia")
+            else self.mesh_assets[element.text("mesh")].text("inertia", "legacy")
+        )
+        return mesh_solid(mesh.path, mesh.scale, mode, os.path.getmtime(mesh.path))
 
 
 def pose_of(matrix: np.ndarray) -> np.ndarray:
     """A read-only copy of a 4x4 product."""
     return pose(matrix[:3, :3], matrix[:3, 3])
-
-
-def _solid(kind: str, shape: Shape) -> tuple[float, np.ndarray]:
-    """Volume and inertia per mass about the centre, in the shape's axes."""
-    match shape:
-        case Sphere(r):
-            return 4.0 / 3.0 * math.pi * r**3, np.eye(3) * 0.4 * r * r
-        case Box((x, y, z)) if kind == "ellipsoid":
-            a, b, c = 0.25 * x * x, 0.25 * y * y, 0.25 * z * z
-            return math.pi / 6.0 * x * y * z, np.diag([b + c, a + c, a + b]) / 5.0
-        case Box((x, y, z)):
-            return x * y * z, np.diag([y * y + z * z, x * x + z * z, x * x + y * y]) / 12.0
-        case Cylinder(r, h):
-            across = (3.0 * r * r + h * h) / 12.0
-            return math.pi * r * r * h, np.diag([across, across, 0.5 * r * r])
-        case Capsule(r, h):
-            tube, ball = math.pi * r * r * h, 4.0 / 3.0 * math.pi * r**3
-            # A half ball's centroid lies 3r/8 from its flat side.
-            across = tube * (3.0 * r * r + h * h) / 12.0 + ball * (0.4 * r * r + 0.25 * h * h + 0.375 * r * h)
-            along = tube * 0.5 * r * r + ball * 0.4 * r * r
-            return tube + ball, np.diag([across, across, along]) / (tube + ball)
-    raise DescriptionError(f"a {kind} has no known volume.")
 
 
 def _mesh_name(asset: Element) -> str:

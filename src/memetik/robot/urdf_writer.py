@@ -1,8 +1,8 @@
 """A Description becomes URDF text that memetik reads back as it was, and other programs read as far as URDF goes.
 
 A joint that URDF cannot express (spherical, cylindrical, anchored, reversed, limits per axis) is written twice: as a
-chain of plain one-axis joints with helper links, for everyone, and in the <memetik> element, from which memetik restores
-it (see `memetik.robot.urdf`). The pose of the root in the world is kept there too. SRDF's content is not part of URDF.
+chain of plain one-axis joints with helper links, for everyone, and in the <memetik> element, from which memetik
+restores it (see `memetik.robot.urdf`). The pose of the root in the world is kept there too. SRDF's content is not part of URDF.
 """
 
 from __future__ import annotations
