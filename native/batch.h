@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <system_error>
 #include <thread>
@@ -25,18 +26,20 @@ class AlignedBlock {
   char *data_;
 };
 
+// False if some of the numbers that were read are not finite.
 template <class Task>
-void run_batch(Kernel<Task> kernel, const Task &task, int threads) {
+bool run_batch(Kernel<Task> kernel, const Task &task, int threads) {
   constexpr ptrdiff_t tile = 8, most_threads = 256;
-  if (task.count == 0) return;
+  if (task.count == 0) return true;
   const ptrdiff_t tiles = (task.count + tile - 1) / tile;
   const ptrdiff_t workers = std::min({ptrdiff_t(threads), most_threads, tiles});
   const ptrdiff_t share = (tiles + workers - 1) / workers * tile;
   const size_t bytes = kernel(task, 0, 0, nullptr);
   AlignedBlock scratch(bytes * size_t(workers));
+  std::atomic<bool> finite = true;
   const auto work = [&](ptrdiff_t worker) {
     const ptrdiff_t begin = std::min(worker * share, task.count), end = std::min(begin + share, task.count);
-    kernel(task, begin, end, scratch.data() + size_t(worker) * bytes);
+    if (kernel(task, begin, end, scratch.data() + size_t(worker) * bytes) != 0) finite = false;
   };
   std::vector<std::thread> helpers;
   helpers.reserve(size_t(workers));
@@ -49,6 +52,7 @@ void run_batch(Kernel<Task> kernel, const Task &task, int threads) {
   }
   work(0);
   for (std::thread &helper : helpers) helper.join();
+  return finite;
 }
 
 }  // namespace memetik

@@ -26,9 +26,15 @@ constexpr ptrdiff_t kShort = 64;
 template <class Task>
 void run(Kernel<Task> kernel, const Task &task, int threads) {
   if (threads < 1) throw std::invalid_argument("threads must be at least 1, not " + std::to_string(threads) + ".");
-  if (task.count < kShort) return run_batch(kernel, task, threads);
-  nb::gil_scoped_release release;
-  run_batch(kernel, task, threads);
+  bool finite;
+  if (task.count < kShort) {
+    finite = run_batch(kernel, task, threads);
+  } else {
+    nb::gil_scoped_release release;
+    finite = run_batch(kernel, task, threads);
+  }
+  if (!finite)
+    throw std::invalid_argument("Configurations, velocities and accelerations must hold finite numbers only.");
 }
 
 // The number of configurations in an array (N, dof).
@@ -113,9 +119,18 @@ void run_jacobians(const Tree &owner, int link, const Input<double> &q, double *
   const std::vector<Column> columns = columns_of(tree, moves_link, moves_reference);
   for (size_t a = 0; a < moves_link.size(); ++a) moves_link[a] |= moves_reference[a];
   const std::vector<int> order = marked(moves_link);
-  JacobianTask task{tree,     list(order), columns.data(),   int(columns.size()),       link,
-                    reference.value_or(-1), {0, 0, 0},       q.data(),                  poses,
-                    jacobians.data(),       ptrdiff_t(q.shape(0)), jacobians.nbytes() >= kPastCaches};
+  JacobianTask task{tree,
+                    list(order),
+                    columns.data(),
+                    int(columns.size()),
+                    link,
+                    reference.value_or(-1),
+                    {0, 0, 0},
+                    q.data(),
+                    poses,
+                    jacobians.data(),
+                    ptrdiff_t(q.shape(0)),
+                    jacobians.nbytes() >= kPastCaches};
   if (point) read_vector(*point, "point", task.point);
   run(active_kinematics_kernels().jacobians, task, threads);
 }
@@ -161,8 +176,8 @@ void centers_of_mass(const Tree &owner, Input<double> q, Output out, int threads
   check_mass(tree);
   const std::vector<int> order = heavy_axes(tree);
   run(active_dynamics_kernels().mass,
-      MassTask{tree, list(order), {0, 0, 0}, q.data(), out.data(), nullptr, nullptr, count,
-               out.nbytes() >= kPastCaches},
+      MassTask{
+          tree, list(order), {0, 0, 0}, q.data(), out.data(), nullptr, nullptr, count, out.nbytes() >= kPastCaches},
       threads);
 }
 
@@ -173,8 +188,8 @@ void center_of_mass_jacobians(const Tree &owner, Input<double> q, Output out, in
   check_mass(tree);
   const std::vector<int> order = heavy_axes(tree);
   run(active_dynamics_kernels().mass,
-      MassTask{tree, list(order), {0, 0, 0}, q.data(), nullptr, out.data(), nullptr, count,
-               out.nbytes() >= kPastCaches},
+      MassTask{
+          tree, list(order), {0, 0, 0}, q.data(), nullptr, out.data(), nullptr, count, out.nbytes() >= kPastCaches},
       threads);
 }
 
@@ -183,8 +198,8 @@ void gravity_torques(const Tree &owner, Input<double> q, Input<double> gravity, 
   const ptrdiff_t count = check_rows(tree, q, "q");
   check_output(out, "out", {size_t(count), size_t(tree.dof)}, q);
   const std::vector<int> order = heavy_axes(tree);
-  MassTask task{tree, list(order), {0, 0, 0}, q.data(), nullptr, nullptr, out.data(), count,
-                out.nbytes() >= kPastCaches};
+  MassTask task{
+      tree, list(order), {0, 0, 0}, q.data(), nullptr, nullptr, out.data(), count, out.nbytes() >= kPastCaches};
   read_vector(gravity, "gravity", task.gravity);
   run(active_dynamics_kernels().mass, task, threads);
 }
@@ -199,8 +214,15 @@ void inverse_dynamics(const Tree &owner, Input<double> q, Input<double> velociti
   check_apart(out, "out", velocities, "velocities");
   check_apart(out, "out", accelerations, "accelerations");
   const std::vector<int> order = heavy_axes(tree);
-  DynamicsTask task{tree,       list(order), {0, 0, 0}, q.data(), velocities.data(), accelerations.data(),
-                    out.data(), count,       out.nbytes() >= kPastCaches};
+  DynamicsTask task{tree,
+                    list(order),
+                    {0, 0, 0},
+                    q.data(),
+                    velocities.data(),
+                    accelerations.data(),
+                    out.data(),
+                    count,
+                    out.nbytes() >= kPastCaches};
   read_vector(gravity, "gravity", task.gravity);
   run(active_dynamics_kernels().inverse_dynamics, task, threads);
 }
@@ -219,11 +241,12 @@ void mass_matrices(const Tree &owner, Input<double> q, Output out, int threads) 
 void bind_kinematics(nb::class_<Tree> &tree) {
   tree.def("poses", &poses, "links"_a, "q"_a.noconvert(), "out"_a.noconvert(), "threads"_a = 1,
            "Poses of the links in the world for each row of q (N, dof), into out (N, k, 4, 4).")
-      .def("jacobians", &jacobians, "link"_a, "q"_a.noconvert(), "out"_a.noconvert(), "point"_a = nb::none(),
-           "reference"_a = nb::none(), "threads"_a = 1,
-           "Geometric Jacobians of a point of a link, into out (N, 6, dof): linear rows first, world axes.\n\n"
-           "The point is given in the link's frame (its origin where None). With a reference link, motion is seen from\n"
-           "that link and in its axes.")
+      .def(
+          "jacobians", &jacobians, "link"_a, "q"_a.noconvert(), "out"_a.noconvert(), "point"_a = nb::none(),
+          "reference"_a = nb::none(), "threads"_a = 1,
+          "Geometric Jacobians of a point of a link, into out (N, 6, dof): linear rows first, world axes.\n\n"
+          "The point is given in the link's frame (its origin where None). With a reference link, motion is seen from\n"
+          "that link and in its axes.")
       .def("poses_and_jacobians", &poses_and_jacobians, "link"_a, "q"_a.noconvert(), "poses"_a.noconvert(),
            "jacobians"_a.noconvert(), "point"_a = nb::none(), "reference"_a = nb::none(), "threads"_a = 1,
            "Poses (N, 4, 4) of a link, in the reference link's frame where one is given, and Jacobians in one pass.")

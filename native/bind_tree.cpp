@@ -39,8 +39,12 @@ void make_tree(Tree *self, Input<int32_t> parents, Input<uint8_t> prismatic, Inp
   check_shape(inertias, "inertias", {link_count, 3, 3});
   std::vector<Axis> axes(axis_count);
   for (size_t a = 0; a < axis_count; ++a)
-    axes[a] = {placement_from(placements.data() + 12 * a), multipliers.data()[a], offsets.data()[a],
-               parents.data()[a], variables.data()[a], prismatic.data()[a] != 0};
+    axes[a] = {placement_from(placements.data() + 12 * a),
+               multipliers.data()[a],
+               offsets.data()[a],
+               parents.data()[a],
+               variables.data()[a],
+               prismatic.data()[a] != 0};
   std::vector<LinkFrame> links(link_count);
   std::vector<Inertia> bodies(link_count);
   for (size_t i = 0; i < link_count; ++i) {
@@ -63,8 +67,9 @@ std::vector<std::string> architectures() {
 
 nb::class_<Tree> bind_tree(nb::module_ &m) {
   active_architecture();  // a wrong MEMETIK_ARCH is an ImportError
-  m.def("architecture", [] { return std::string(architecture_name(active_architecture())); },
-        "The instruction set that the kernels run on.");
+  m.def(
+      "architecture", [] { return std::string(architecture_name(active_architecture())); },
+      "The instruction set that the kernels run on.");
   m.def("architectures", &architectures, "The instruction sets that this build and this processor have.");
 
   return nb::class_<Tree>(m, "Tree",

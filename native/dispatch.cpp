@@ -31,8 +31,7 @@ Architecture choose() {
 bool has_architecture(Architecture architecture) {
 #if defined(MEMETIK_HAS_AVX2)
   __builtin_cpu_init();
-  const bool avx2 =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
   if (architecture == Architecture::Avx2) return avx2;
   if (architecture == Architecture::Avx512)
     return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -43,9 +42,12 @@ bool has_architecture(Architecture architecture) {
 
 const char *architecture_name(Architecture architecture) {
   switch (architecture) {
-    case Architecture::Avx2: return "avx2";
-    case Architecture::Avx512: return "avx512";
-    default: return "baseline";
+    case Architecture::Avx2:
+      return "avx2";
+    case Architecture::Avx512:
+      return "avx512";
+    default:
+      return "baseline";
   }
 }
 

@@ -18,20 +18,31 @@ const char *architecture_name(Architecture architecture);
 // and exactly one core file says MEMETIK_KERNEL_TABLE(Table, name) in namespace memetik, which defines
 //   const Table &active_name();
 #if defined(MEMETIK_HAS_AVX2)
-#define MEMETIK_KERNEL_TABLE(Table, name)                \
-  namespace arch_baseline { extern const Table name; }   \
-  namespace arch_avx2 { extern const Table name; }       \
-  namespace arch_avx512 { extern const Table name; }     \
-  const Table &active_##name() {                         \
-    switch (active_architecture()) {                     \
-      case Architecture::Avx512: return arch_avx512::name; \
-      case Architecture::Avx2: return arch_avx2::name;   \
-      default: return arch_baseline::name;               \
-    }                                                    \
+#define MEMETIK_KERNEL_TABLE(Table, name) \
+  namespace arch_baseline {               \
+  extern const Table name;                \
+  }                                       \
+  namespace arch_avx2 {                   \
+  extern const Table name;                \
+  }                                       \
+  namespace arch_avx512 {                 \
+  extern const Table name;                \
+  }                                       \
+  const Table &active_##name() {          \
+    switch (active_architecture()) {      \
+      case Architecture::Avx512:          \
+        return arch_avx512::name;         \
+      case Architecture::Avx2:            \
+        return arch_avx2::name;           \
+      default:                            \
+        return arch_baseline::name;       \
+    }                                     \
   }
 #else
-#define MEMETIK_KERNEL_TABLE(Table, name)              \
-  namespace arch_baseline { extern const Table name; } \
+#define MEMETIK_KERNEL_TABLE(Table, name) \
+  namespace arch_baseline {               \
+  extern const Table name;                \
+  }                                       \
   const Table &active_##name() { return arch_baseline::name; }
 #endif
 

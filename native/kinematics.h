@@ -65,20 +65,25 @@ enum class Turn : unsigned char { None, QuarterX, MinusQuarterX, Other };
 
 inline Turn turn_of(const Placement &placement) {
   const double *R = placement.R;
-  if (R[0] != 1) return Turn::Other;
-  if (R[4] == 1) return Turn::None;
-  if (R[7] == 1) return Turn::QuarterX;
-  return R[7] == -1 ? Turn::MinusQuarterX : Turn::Other;
+  if (R[0] != 1 || R[1] != 0 || R[2] != 0 || R[3] != 0 || R[6] != 0) return Turn::Other;
+  if (R[4] == 1 && R[5] == 0 && R[7] == 0 && R[8] == 1) return Turn::None;
+  if (R[4] != 0 || R[8] != 0) return Turn::Other;
+  if (R[5] == -1 && R[7] == 1) return Turn::QuarterX;
+  return R[5] == 1 && R[7] == -1 ? Turn::MinusQuarterX : Turn::Other;
 }
 
 // The same, with the kind of its rotation known.
 MEMETIK_INLINE Frame place(const Frame &f, const Placement &placement, Turn turn) {
   const double *p = placement.p;
   switch (turn) {
-    case Turn::None: return {f.x, f.y, f.z, point(f, p[0], p[1], p[2])};
-    case Turn::QuarterX: return {f.x, f.z, -f.y, point(f, p[0], p[1], p[2])};
-    case Turn::MinusQuarterX: return {f.x, -f.z, f.y, point(f, p[0], p[1], p[2])};
-    default: return place(f, placement);
+    case Turn::None:
+      return {f.x, f.y, f.z, point(f, p[0], p[1], p[2])};
+    case Turn::QuarterX:
+      return {f.x, f.z, -f.y, point(f, p[0], p[1], p[2])};
+    case Turn::MinusQuarterX:
+      return {f.x, -f.z, f.y, point(f, p[0], p[1], p[2])};
+    default:
+      return place(f, placement);
   }
 }
 
@@ -108,17 +113,20 @@ MEMETIK_INLINE void move(const Axis &axis, const SineCosine &motion, Frame &f) {
   f.x = x;
 }
 
-MEMETIK_INLINE void move(const Axis &axis, const Lane &variable, Frame &f) {
-  move(axis, motion_of(axis, variable), f);
+MEMETIK_INLINE void move(const Axis &axis, const Lane &variable, Frame &f) { move(axis, motion_of(axis, variable), f); }
+
+inline void put_turns(const TreeView &tree, const int *order, int count, Turn *turns) {
+  for (int i = 0; i < count; ++i) turns[i] = turn_of(tree.axes[order[i]].placement);
 }
 
 // Frames of the axes order[0..count), parents before children, each with all its ancestors in the list:
-// frames[a] is the frame of axis a after its motion. q has one lane per variable.
-inline void forward(const TreeView &tree, const int *order, int count, const Lane *q, Frame *frames) {
+// frames[a] is the frame of axis a after its motion. q has one lane per variable, turns[i] is turn_of(axis order[i]).
+inline void forward(const TreeView &tree, const int *order, int count, const Turn *turns, const Lane *q,
+                    Frame *frames) {
   for (int i = 0; i < count; ++i) {
     const int a = order[i];
     const Axis &axis = tree.axes[a];
-    Frame f = axis.parent < 0 ? constant(axis.placement) : place(frames[axis.parent], axis.placement);
+    Frame f = axis.parent < 0 ? constant(axis.placement) : place(frames[axis.parent], axis.placement, turns[i]);
     move(axis, q[axis.variable], f);
     frames[a] = f;
   }

@@ -1,7 +1,8 @@
 // Batched kinematics: what the core asks of the kernels, one table of functions per instruction set.
 //
-// A kernel works on configurations begin..end of a task and needs scratch memory, aligned to 64 bytes, of its own.
-// With scratch = nullptr it does nothing but return how many bytes that takes.
+// A kernel works on configurations begin..end of a task, in scratch memory of its own that is aligned to 64 bytes. It
+// returns 0, or 1 if some of the numbers it read were not finite (the results are then of no use). With
+// scratch = nullptr it does nothing but return how many bytes it needs.
 #pragma once
 
 #include <cstddef>

@@ -100,11 +100,17 @@ using Lane = LaneOf<kWidth>;
 using Mask = MaskOf<kWidth>;
 
 template <int W>
-MEMETIK_INLINE LaneOf<W> &operator+=(LaneOf<W> &a, const LaneOf<W> &b) { return a = a + b; }
+MEMETIK_INLINE LaneOf<W> &operator+=(LaneOf<W> &a, const LaneOf<W> &b) {
+  return a = a + b;
+}
 template <int W>
-MEMETIK_INLINE LaneOf<W> &operator-=(LaneOf<W> &a, const LaneOf<W> &b) { return a = a - b; }
+MEMETIK_INLINE LaneOf<W> &operator-=(LaneOf<W> &a, const LaneOf<W> &b) {
+  return a = a - b;
+}
 template <int W>
-MEMETIK_INLINE LaneOf<W> &operator*=(LaneOf<W> &a, const LaneOf<W> &b) { return a = a * b; }
+MEMETIK_INLINE LaneOf<W> &operator*=(LaneOf<W> &a, const LaneOf<W> &b) {
+  return a = a * b;
+}
 MEMETIK_INLINE Lane operator*(double a, const Lane &b) { return Lane(a) * b; }
 MEMETIK_INLINE Lane operator+(double a, const Lane &b) { return Lane(a) + b; }
 MEMETIK_INLINE Lane operator-(double a, const Lane &b) { return Lane(a) - b; }
@@ -230,8 +236,8 @@ MEMETIK_INLINE Lane round(const Lane &x) {
   return (x + magic) - magic;
 }
 
-// Turns the sine and cosine of the remainder r = x - n pi/2 into those of x. The lowest bits of `shifted` are those of n:
-// an odd n swaps the two, its second bit (that of n + 1) changes the sign of the sine (the cosine).
+// Turns the sine and cosine of the remainder r = x - n pi/2 into those of x. The lowest bits of `shifted` are those of
+// n: an odd n swaps the two, its second bit (that of n + 1) changes the sign of the sine (the cosine).
 template <int W>
 MEMETIK_INLINE void turn_quarters(const LaneOf<W> &shifted, LaneOf<W> &s, LaneOf<W> &c) {
   if constexpr (W == kNative) {

@@ -30,7 +30,8 @@ bool is_rotation(const double *R) {
       const double dot = R[3 * i] * R[3 * j] + R[3 * i + 1] * R[3 * j + 1] + R[3 * i + 2] * R[3 * j + 2];
       if (std::abs(dot - (i == j)) > kOrthonormal) return false;
     }
-  return R[0] * (R[4] * R[8] - R[5] * R[7]) - R[1] * (R[3] * R[8] - R[5] * R[6]) + R[2] * (R[3] * R[7] - R[4] * R[6]) > 0;
+  return R[0] * (R[4] * R[8] - R[5] * R[7]) - R[1] * (R[3] * R[8] - R[5] * R[6]) + R[2] * (R[3] * R[7] - R[4] * R[6]) >
+         0;
 }
 
 void check(const Placement &placement, const std::string &owner) {

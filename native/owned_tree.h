@@ -15,8 +15,8 @@ class Tree {
   Tree(std::vector<Axis> axes, std::vector<LinkFrame> links, std::vector<Inertia> inertias, int dof);
 
   TreeView view() const {
-    return {axes_.data(),       links_.data(),       inertias_.data(), bodies_.data(), base_, mass_,
-            int(axes_.size()), int(links_.size()), dof_};
+    return {axes_.data(),       links_.data(), inertias_.data(), bodies_.data(), base_, mass_, int(axes_.size()),
+            int(links_.size()), dof_};
   }
 
  private:

@@ -66,22 +66,27 @@ MEMETIK_INLINE void for_blocks(int length, Block block) {
   for (int start = 0; start < length; start += kNative) block(start + kNative <= length ? start : length - kNative);
 }
 
-// Rows of an array (count, length) as lanes; rows past the end repeat the last one.
+// Rows of an array (count, length) as lanes; rows past the end repeat the last one. Notices numbers that are not
+// finite.
 class RowReader {
  public:
   RowReader(const double *rows, ptrdiff_t count, int length) : rows_(rows), count_(count), length_(length) {}
 
   // The tile that starts at row n, into lanes[0..length).
-  MEMETIK_INLINE void read(ptrdiff_t n, Lane *lanes) const {
+  MEMETIK_INLINE void read(ptrdiff_t n, Lane *lanes) {
     // Short rows are read past their end, into the rows behind the tile.
     const ptrdiff_t slack = length_ < kNative ? kNative : 0;
-    if ((n + kWidth) * length_ + slack > count_ * length_) return read_last(n, lanes);
     const double *rows = rows_ + n * length_;
-    if (length_ < kNative)
+    if ((n + kWidth) * length_ + slack > count_ * length_)
+      read_last(n, lanes);
+    else if (length_ < kNative)
       read_block(rows, lanes, length_);
     else
       for_blocks(length_, [&](int start) { read_block(rows + start, lanes + start, kNative); });
+    for (int i = 0; i < length_; ++i) zero_ = zero_ + lanes[i] * Lane(0.0);
   }
+
+  bool all_finite() const { return !any(~(zero_ >= Lane(0.0))); }
 
  private:
   MEMETIK_INLINE void read_block(const double *rows, Lane *lanes, int columns) const {
@@ -104,15 +109,18 @@ class RowReader {
   const double *rows_;
   ptrdiff_t count_;
   int length_;
+  Lane zero_ = Lane(0.0);  // NaN once something infinite or NaN was read
 };
 
-// Lanes as rows of an array (count, length), written in ascending order. A tile is gathered in a staging area and leaves
-// it in whole cache lines when the next one comes: by then its stores have settled. Arrays larger than the caches are
-// written past them, which spares reading each line before it is overwritten. finish() writes what is left.
+// Lanes as rows of an array (count, length), written in ascending order. A tile is gathered in a staging area and
+// leaves it in whole cache lines when the next one comes: by then its stores have settled. Arrays larger than the
+// caches are written past them, which spares reading each line before it is overwritten. finish() writes what is left.
 class RowWriter {
  public:
   RowWriter(TileScratch &memory, double *rows, int length, bool past_caches)
-      : rows_(rows), length_(length), past_caches_(past_caches),
+      : rows_(rows),
+        length_(length),
+        past_caches_(past_caches),
         phase_(int(reinterpret_cast<uintptr_t>(rows) % kLine / sizeof(double))) {
     for (double *&area : staging_) area = memory.take<double>(size_t(kWidth) * length + kPerLine);
   }

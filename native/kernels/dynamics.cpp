@@ -58,6 +58,7 @@ size_t mass(const MassTask &task, ptrdiff_t begin, ptrdiff_t end, void *scratch)
   const int dof = tree.dof;
   TileScratch memory(scratch);
   Frame *frames = memory.take<Frame>(size_t(tree.axis_count));
+  Turn *turns = memory.take<Turn>(size_t(task.order.count));
   Vector3 *moments = memory.take<Vector3>(size_t(tree.axis_count));
   double *masses = memory.take<double>(size_t(tree.axis_count));
   Lane *q = memory.take<Lane>(size_t(dof));
@@ -69,13 +70,14 @@ size_t mass(const MassTask &task, ptrdiff_t begin, ptrdiff_t end, void *scratch)
   RowWriter torque_writer(memory, task.torques, dof, task.past_caches);
   if (memory.counting()) return memory.used();
 
-  const RowReader reader(task.q, task.count, dof);
+  put_turns(tree, task.order.axes, task.order.count, turns);
+  RowReader reader(task.q, task.count, dof);
   const Vector3 gravity = constant(task.gravity);
   const Lane share(1.0 / tree.mass);
   subtree_masses(tree, task.order, masses);
   for (ptrdiff_t n = begin; n < end; n += kWidth) {
     reader.read(n, q);
-    forward(tree, task.order.axes, task.order.count, q, frames);
+    forward(tree, task.order.axes, task.order.count, turns, q, frames);
     const Vector3 total = share * subtree_moments(tree, task.order, frames, moments);
     clear(jacobian, 3 * dof);
     clear(torques, dof);
@@ -103,7 +105,7 @@ size_t mass(const MassTask &task, ptrdiff_t begin, ptrdiff_t end, void *scratch)
   jacobian_writer.finish();
   torque_writer.finish();
   finish_stores();
-  return memory.used();
+  return reader.all_finite() ? 0 : 1;
 }
 
 // Motion of an axis frame, and the force and torque (about the frame's origin) that its subtree asks for.
@@ -114,8 +116,8 @@ struct Dynamics {
 
 // From the base outwards: motion of the axis frame, and what moving its own body takes.
 MEMETIK_INLINE void accelerate(const Axis &axis, const AxisBody &body, const Frame &f, const Vector3 &from_parent,
-                               const Dynamics &parent, const Lane &variable_velocity,
-                               const Lane &variable_acceleration, Dynamics &d) {
+                               const Dynamics &parent, const Lane &variable_velocity, const Lane &variable_acceleration,
+                               Dynamics &d) {
   const Lane velocity = axis.multiplier * variable_velocity, acceleration = axis.multiplier * variable_acceleration;
   const Vector3 w = parent.angular_velocity, dw = parent.angular_acceleration;
   d.angular_velocity = w;
@@ -140,6 +142,7 @@ size_t inverse_dynamics(const DynamicsTask &task, ptrdiff_t begin, ptrdiff_t end
   const AxisList &order = task.order;
   TileScratch memory(scratch);
   Frame *frames = memory.take<Frame>(size_t(tree.axis_count));
+  Turn *turns = memory.take<Turn>(size_t(task.order.count));
   Dynamics *states = memory.take<Dynamics>(size_t(tree.axis_count));
   Lane *q = memory.take<Lane>(size_t(dof));
   Lane *velocities = memory.take<Lane>(size_t(dof));
@@ -148,7 +151,8 @@ size_t inverse_dynamics(const DynamicsTask &task, ptrdiff_t begin, ptrdiff_t end
   RowWriter writer(memory, task.torques, dof, task.past_caches);
   if (memory.counting()) return memory.used();
 
-  const RowReader reader(task.q, task.count, dof), velocity_reader(task.velocities, task.count, dof),
+  put_turns(tree, task.order.axes, task.order.count, turns);
+  RowReader reader(task.q, task.count, dof), velocity_reader(task.velocities, task.count, dof),
       acceleration_reader(task.accelerations, task.count, dof);
   // The world rests; accelerating it against gravity gives every body its weight.
   const Dynamics base{zero(), zero(), -constant(task.gravity), zero(), zero()};
@@ -156,14 +160,13 @@ size_t inverse_dynamics(const DynamicsTask &task, ptrdiff_t begin, ptrdiff_t end
     reader.read(n, q);
     velocity_reader.read(n, velocities);
     acceleration_reader.read(n, accelerations);
-    forward(tree, order.axes, order.count, q, frames);
+    forward(tree, order.axes, order.count, turns, q, frames);
     for (int i = 0; i < order.count; ++i) {
       const int a = order.axes[i];
       const Axis &axis = tree.axes[a];
       const bool root = axis.parent < 0;
       accelerate(axis, tree.bodies[a], frames[a], root ? frames[a].p : frames[a].p - frames[axis.parent].p,
-                 root ? base : states[axis.parent], velocities[axis.variable], accelerations[axis.variable],
-                 states[a]);
+                 root ? base : states[axis.parent], velocities[axis.variable], accelerations[axis.variable], states[a]);
     }
     clear(torques, dof);
     for (int i = order.count - 1; i >= 0; --i) {
@@ -180,7 +183,7 @@ size_t inverse_dynamics(const DynamicsTask &task, ptrdiff_t begin, ptrdiff_t end
   }
   writer.finish();
   finish_stores();
-  return memory.used();
+  return reader.all_finite() && velocity_reader.all_finite() && acceleration_reader.all_finite() ? 0 : 1;
 }
 
 // A subtree taken as one rigid body, about the origin of the axis frame that carries it.
@@ -239,8 +242,7 @@ MEMETIK_INLINE void put_mass_column(const TreeView &tree, const Frame *frames, c
   for (int b = a; b >= 0; b = tree.axes[b].parent) {
     const Axis &other = tree.axes[b];
     const Vector3 about = torque + cross(frames[a].p - frames[b].p, force);
-    const Lane value =
-        (axis.multiplier * other.multiplier) * dot(frames[b].z, other.prismatic ? force : about);
+    const Lane value = (axis.multiplier * other.multiplier) * dot(frames[b].z, other.prismatic ? force : about);
     matrix[axis.variable * dof + other.variable] += value;
     if (b != a) matrix[other.variable * dof + axis.variable] += value;
   }
@@ -252,16 +254,18 @@ size_t mass_matrices(const MassMatrixTask &task, ptrdiff_t begin, ptrdiff_t end,
   const AxisList &order = task.order;
   TileScratch memory(scratch);
   Frame *frames = memory.take<Frame>(size_t(tree.axis_count));
+  Turn *turns = memory.take<Turn>(size_t(task.order.count));
   Composite *composites = memory.take<Composite>(size_t(tree.axis_count));
   Lane *q = memory.take<Lane>(size_t(dof));
   Lane *matrix = memory.take<Lane>(size_t(length));
   RowWriter writer(memory, task.matrices, length, task.past_caches);
   if (memory.counting()) return memory.used();
 
-  const RowReader reader(task.q, task.count, dof);
+  put_turns(tree, task.order.axes, task.order.count, turns);
+  RowReader reader(task.q, task.count, dof);
   for (ptrdiff_t n = begin; n < end; n += kWidth) {
     reader.read(n, q);
-    forward(tree, order.axes, order.count, q, frames);
+    forward(tree, order.axes, order.count, turns, q, frames);
     for (int i = 0; i < order.count; ++i) {
       const int a = order.axes[i];
       composites[a] = composite_of(tree.bodies[a], frames[a]);
@@ -276,7 +280,7 @@ size_t mass_matrices(const MassMatrixTask &task, ptrdiff_t begin, ptrdiff_t end,
   }
   writer.finish();
   finish_stores();
-  return memory.used();
+  return reader.all_finite() ? 0 : 1;
 }
 
 }  // namespace

@@ -27,22 +27,24 @@ size_t poses(const PosesTask &task, ptrdiff_t begin, ptrdiff_t end, void *scratc
   const TreeView &tree = task.tree;
   TileScratch memory(scratch);
   Frame *frames = memory.take<Frame>(size_t(tree.axis_count));
+  Turn *turns = memory.take<Turn>(size_t(task.order.count));
   Lane *q = memory.take<Lane>(size_t(tree.dof));
   Lane *entries = memory.take<Lane>(size_t(task.link_count) * 16);
   RowWriter writer(memory, task.poses, task.link_count * 16, task.past_caches);
   if (memory.counting()) return memory.used();
 
-  const RowReader reader(task.q, task.count, tree.dof);
+  RowReader reader(task.q, task.count, tree.dof);
+  put_turns(tree, task.order.axes, task.order.count, turns);
   for (int k = 0; k < task.link_count; ++k) put_last_row(entries + 16 * k);
   for (ptrdiff_t n = begin; n < end; n += kWidth) {
     reader.read(n, q);
-    forward(tree, task.order.axes, task.order.count, q, frames);
+    forward(tree, task.order.axes, task.order.count, turns, q, frames);
     for (int k = 0; k < task.link_count; ++k) put_pose(link_frame(tree, task.links[k], frames), entries + 16 * k);
     writer.write(n, end - n, entries);
   }
   writer.finish();
   finish_stores();
-  return memory.used();
+  return reader.all_finite() ? 0 : 1;
 }
 
 // Coordinates of v in frame f.
@@ -85,8 +87,10 @@ struct JacobianMemory {
   RowWriter pose_writer, jacobian_writer;
 
   JacobianMemory(const JacobianTask &task, TileScratch &memory)
-      : q(memory.take<Lane>(size_t(task.tree.dof))), pose(memory.take<Lane>(16)),
-        jacobian(memory.take<Lane>(size_t(task.tree.dof) * 6)), pose_writer(memory, task.poses, 16, task.past_caches),
+      : q(memory.take<Lane>(size_t(task.tree.dof))),
+        pose(memory.take<Lane>(16)),
+        jacobian(memory.take<Lane>(size_t(task.tree.dof) * 6)),
+        pose_writer(memory, task.poses, 16, task.past_caches),
         jacobian_writer(memory, task.jacobians, 6 * task.tree.dof, task.past_caches) {}
 
   void prepare(const JacobianTask &task) {
@@ -112,9 +116,9 @@ size_t jacobians_in_world(const JacobianTask &task, ptrdiff_t begin, ptrdiff_t e
   if (memory.counting()) return memory.used();
 
   m.prepare(task);
-  for (int i = 0; i < chain.count; ++i) turns[i] = turn_of(tree.axes[chain.axes[i]].placement);
+  put_turns(tree, chain.axes, chain.count, turns);
   const LinkFrame &link = tree.links[task.link];
-  const RowReader reader(task.q, task.count, tree.dof);
+  RowReader reader(task.q, task.count, tree.dof);
   for (ptrdiff_t n = begin; n < end; n += kWidth) {
     reader.read(n, m.q);
     for (int i = 0; i < chain.count; ++i) {
@@ -139,21 +143,23 @@ size_t jacobians_in_world(const JacobianTask &task, ptrdiff_t begin, ptrdiff_t e
     m.jacobian_writer.write(n, end - n, m.jacobian);
   }
   m.finish();
-  return memory.used();
+  return reader.all_finite() ? 0 : 1;
 }
 
 size_t jacobians_in_reference(const JacobianTask &task, ptrdiff_t begin, ptrdiff_t end, void *scratch) {
   const TreeView &tree = task.tree;
   TileScratch memory(scratch);
   Frame *frames = memory.take<Frame>(size_t(tree.axis_count));
+  Turn *turns = memory.take<Turn>(size_t(task.order.count));
   JacobianMemory m(task, memory);
   if (memory.counting()) return memory.used();
 
   m.prepare(task);
-  const RowReader reader(task.q, task.count, tree.dof);
+  put_turns(tree, task.order.axes, task.order.count, turns);
+  RowReader reader(task.q, task.count, tree.dof);
   for (ptrdiff_t n = begin; n < end; n += kWidth) {
     reader.read(n, m.q);
-    forward(tree, task.order.axes, task.order.count, m.q, frames);
+    forward(tree, task.order.axes, task.order.count, turns, m.q, frames);
     const Frame f = link_frame(tree, task.link, frames);
     const Frame reference = link_frame(tree, task.reference, frames);
     if (task.poses != nullptr) {
@@ -169,7 +175,7 @@ size_t jacobians_in_reference(const JacobianTask &task, ptrdiff_t begin, ptrdiff
     m.jacobian_writer.write(n, end - n, m.jacobian);
   }
   m.finish();
-  return memory.used();
+  return reader.all_finite() ? 0 : 1;
 }
 
 size_t jacobians(const JacobianTask &task, ptrdiff_t begin, ptrdiff_t end, void *scratch) {
