@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from memetik.errors import UnknownNameError
-from memetik.robot.description import Description, EndEffector, Group, NamedState, Semantics, VirtualJoint
+from memetik.robot.description import Description, EndEffector, Group, Joint, NamedState, Semantics, VirtualJoint
 from memetik.robot.topology import Topology
 
 
@@ -52,7 +52,7 @@ def find_tips(description: Description, topology: Topology) -> tuple[str, ...]:
     """The links that do the robot's work: SRDF's end effectors, else the last link before each limb branches.
 
     A limb starts at the root or where the tree branches, and is followed while one child leads to moving joints.
-    Where it branches, it ends in a hand, and its last link is a tip, if it has more moving axes than the longest
+    Where it branches, it ends in a hand, and its last link is a tip, if it has more free axes than the longest
     branch beyond (an arm with fingers); otherwise each branch is a limb of its own (a torso with arms). Branches
     without moving joints are sensors or frames and count only at the end of a limb. A floating or planar base is no
     part of a limb.
@@ -196,15 +196,15 @@ def _limb_ends(topology: Topology) -> list[str]:
     pending = [topology.root]
     while pending:
         link, own = pending.pop(), 0
-        joint = topology.parent_joint[link]
-        if joint is not None:
-            own = _limb_axes(joint.kind, joint.axes)
+        above = topology.parent_joint[link]
+        if above is not None:
+            own = _limb_axes(above)
         while True:
-            moving = [joint for joint in topology.child_joints[link] if reach[joint.name] > 0]
+            moving = [joint for joint in topology.child_joints[link] if joint.name in reach]
             if len(moving) != 1:
                 break
             link = moving[0].child
-            own += _limb_axes(moving[0].kind, moving[0].axes)
+            own += _limb_axes(moving[0])
         if not moving:
             ends.append(_rigid_end(topology, link))
         elif own > max(reach[joint.name] for joint in moving):
@@ -221,13 +221,14 @@ def _rigid_end(topology: Topology, link: str) -> str:
 
 
 def _longest_branches(topology: Topology) -> dict[str, int]:
-    """Per joint: the most moving axes on a way from it, itself included, to the end of the tree."""
+    """Per joint that moves or leads to one that does: the most free axes on a way from it to the end of the tree."""
     reach: dict[str, int] = {}
     for joint in reversed(topology.order):
-        beyond = max((reach[child.name] for child in topology.child_joints[joint.child]), default=0)
-        reach[joint.name] = _limb_axes(joint.kind, joint.axes) + beyond
+        beyond = [reach[child.name] for child in topology.child_joints[joint.child] if child.name in reach]
+        if beyond or joint.axes:
+            reach[joint.name] = _limb_axes(joint) + max(beyond, default=0)
     return reach
 
 
-def _limb_axes(kind: str, axes: int) -> int:
-    return 0 if kind in ("floating", "planar") else axes
+def _limb_axes(joint: Joint) -> int:
+    return 0 if joint.kind in ("floating", "planar") or joint.mimic is not None else joint.axes
