@@ -126,7 +126,7 @@ class _Examination:
         if given is False or (given is None and self.path is None):
             return
         file = ""
-        if isinstance(given, str | bytes) and ("<" if isinstance(given, str) else b"<") in given:
+        if isinstance(given, bytes) or (isinstance(given, str) and "<" in given):
             content: str | bytes = given
         else:
             path = os.fsdecode(given) if given not in (None, True) else find_srdf(self.path or "", facts.name)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from memetik.robot.description import AXIS_NAMES, Description, Geometry, Joint, Link
+from memetik.robot.description import Description, Geometry, Joint, Link
 from memetik.robot.doctor.finding import Place
-from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from memetik.robot.shapes import Box, Capsule, Cylinder, Shape, Sphere
 
 
 @dataclass(slots=True)
@@ -207,19 +207,15 @@ def _joint_facts(joint: Joint, file: str) -> JointFacts:
     )
 
 
-def shape_extent(shape: Shape) -> np.ndarray | None:
-    """Full edge lengths of a primitive's bounding box in its own axes; None for a mesh."""
+def primitive_bounds(shape: Box | Sphere | Cylinder | Capsule) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest corner of a primitive's bounding box in its own axes."""
     match shape:
         case Box():
-            return np.array(shape.size)
+            half = 0.5 * np.array(shape.size)
         case Sphere():
-            return np.full(3, 2.0 * shape.radius)
+            half = np.full(3, shape.radius)
         case Cylinder():
-            return np.array([2.0 * shape.radius, 2.0 * shape.radius, shape.length])
+            half = np.array([shape.radius, shape.radius, 0.5 * shape.length])
         case Capsule():
-            return np.array([2.0 * shape.radius, 2.0 * shape.radius, shape.length + 2.0 * shape.radius])
-        case Mesh():
-            return None
-
-
-JOINT_KINDS = tuple(AXIS_NAMES)
+            half = np.array([shape.radius, shape.radius, 0.5 * shape.length + shape.radius])
+    return -half, half

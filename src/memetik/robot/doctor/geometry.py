@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from memetik.errors import GeometryError
-from memetik.robot.doctor.facts import GeometryFacts, LinkFacts, RobotFacts, shape_extent
+from memetik.robot.doctor.facts import GeometryFacts, LinkFacts, RobotFacts, primitive_bounds
 from memetik.robot.doctor.finding import Place, Report
 from memetik.robot.doctor.mesh_files import read_triangles
 from memetik.robot.shapes import Mesh
@@ -89,16 +89,12 @@ def _corners(geometry: GeometryFacts, reach: float, report: Report) -> np.ndarra
     shape = geometry.shape
     if shape is None:
         return None
-    extent = shape_extent(shape)
-    if extent is not None:
-        low, high = -0.5 * extent, 0.5 * extent
-    elif isinstance(shape, Mesh):
-        bounds = _mesh_bounds(geometry, shape, report)
-        if bounds is None:
-            return None
-        low, high = bounds
-        if not _check_scale(geometry, shape, float(np.linalg.norm(high - low)), reach, report):
-            return None
+    bounds = _mesh_bounds(geometry, shape, report) if isinstance(shape, Mesh) else primitive_bounds(shape)
+    if bounds is None:
+        return None
+    low, high = bounds
+    if isinstance(shape, Mesh) and not _check_scale(geometry, shape, float(np.linalg.norm(high - low)), reach, report):
+        return None
     corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
     return corners @ geometry.origin[:3, :3].T + geometry.origin[:3, 3]
 

@@ -86,7 +86,7 @@ def _meet(
 
 
 def _collide(a: Any, pose_a: np.ndarray, b: Any, pose_b: np.ndarray) -> bool:
-    import coal
+    coal = _coal()
 
     result = coal.CollisionResult()
     place_a = coal.Transform3s(pose_a[:3, :3], pose_a[:3, 3])
@@ -94,8 +94,15 @@ def _collide(a: Any, pose_a: np.ndarray, b: Any, pose_b: np.ndarray) -> bool:
     return coal.collide(a, place_a, b, place_b, coal.CollisionRequest(), result) > 0
 
 
-def _primitive(shape: Shape) -> Any:
+def _coal() -> Any:
+    """coal's names are made when it is imported, so that no type checker knows them."""
     import coal
+
+    return coal
+
+
+def _primitive(shape: Shape) -> Any:
+    coal = _coal()
 
     match shape:
         case Box():
@@ -111,7 +118,7 @@ def _primitive(shape: Shape) -> Any:
 
 def _mesh(mesh: Mesh) -> tuple[Any, Any]:
     """Hull and surface of a mesh; None for both where the file is missing or unreadable."""
-    import coal
+    coal = _coal()
 
     if mesh.path is None:
         return None, None

@@ -1,0 +1,65 @@
+"""What the project promises about itself: documents that agree with the code, and files that agree with each other."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import memetik
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_version_is_stated_once():
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == memetik.__version__
+
+
+def test_documentation_lists_every_code_of_the_doctor_with_its_severity():
+    from memetik.robot.doctor import CODES
+
+    table = dict(re.findall(r"^\| `([a-z-]+)` \| (\w+) \|", (ROOT / "docs/doctor.md").read_text(), re.MULTILINE))
+    assert table == {code: severity for code, (severity, _) in CODES.items()}
+
+
+def test_every_code_of_the_doctor_is_tested():
+    from memetik.robot.doctor import CODES
+
+    tests = (ROOT / "tests/robot/test_doctor.py").read_text()
+    assert [code for code in CODES if f'"{code}"' not in tests] == []
+
+
+def test_documentation_names_every_verb():
+    from memetik.cli.app import VERBS
+
+    text = (ROOT / "docs/command-line.md").read_text()
+    assert [verb for verb in VERBS if f"## {verb}\n" not in text] == []
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/index.md", "docs/architecture.md"])
+def test_links_between_documents_lead_somewhere(document):
+    path = ROOT / document
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text())
+    assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/index.md"])
+def test_code_in_the_documents_runs(document, tmp_path, monkeypatch):
+    """Each Python block, except lines that load files of the reader's own."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        own = "\n".join(line for line in block.splitlines() if "my_robot" not in line)
+        exec(compile(own, document, "exec"), names)
+
+
+def test_make_targets_in_the_documents_exist():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for document in ("README.md", "CONTRIBUTING.md"):
+        named = set(re.findall(r"(?:^|`)make ([a-z]+)", (ROOT / document).read_text(), re.MULTILINE))
+        assert named
+        assert named <= targets
