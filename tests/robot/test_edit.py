@@ -113,7 +113,7 @@ def test_a_group_moves_its_joints_and_holds_the_others_where_they_are(seed: int)
     q = robot.random(rng)
     part = robot.group(names, values=q)
     assert part.links == robot.links
-    expected = {axis for name in names for axis in robot._tree.topology.master(robot.joint(name))[0].axis_names}
+    expected = {axis for name in names for axis in robot.tree.topology.master(robot.joint(name))[0].axis_names}
     assert set(part.joint_names) == expected
     within = part.q({name: robot.joints(q)[name] for name in part.joint_names})
     np.testing.assert_allclose(part.pose(robot.links, within), robot.pose(robot.links, q), atol=1e-11)

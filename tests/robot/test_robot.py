@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from public_robots import FILES, ROOT, Truth
+from pinocchio_truth import FILES, ROOT, Truth
 from random_trees import random_description, reference_poses
 
 import memetik as mk

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from public_robots import FILES, ROOT
+from pinocchio_truth import FILES, ROOT
 
 import memetik as mk
 from memetik.errors import InvalidInputError, UnknownNameError

@@ -36,18 +36,18 @@ class ConfigurationSpace(RobotModel):
             return vector.copy()
         followers = {}
         for name, value in values.items():
-            joint = self._tree.topology.joints.get(name)
+            joint = self.tree.topology.joints.get(name)
             if joint is not None and joint.mimic is not None:
                 followers[name] = self._joint_values(name, value, 1)[0]
             elif joint is not None and joint.axes:
-                first = self._tree.couplings[name].first
+                first = self.tree.couplings[name].first
                 result[first : first + joint.axes] = self._joint_values(name, value, joint.axes)
             elif joint is not None:
                 raise InvalidInputError(f"joint {name!r} of robot {self.name!r} is fixed and has no value.")
             elif name in self.joint_names:
                 result[self.joint_names.index(name)] = self._joint_values(name, value, 1)[0]
             else:
-                choices = dict.fromkeys([*self.joint_names, *self._tree.couplings])
+                choices = dict.fromkeys([*self.joint_names, *self.tree.couplings])
                 raise UnknownNameError("joint", name, f"robot {self.name!r}", choices)
         self._check_followers(result, followers)
         return result
@@ -143,13 +143,13 @@ class ConfigurationSpace(RobotModel):
         for name, value in followers.items():
             follows = self._follower_value(name, q)
             if abs(value - follows) > 1e-6:
-                master = self.joint_names[self._tree.couplings[name].first]
+                master = self.joint_names[self.tree.couplings[name].first]
                 raise InvalidInputError(
                     f"joint {name!r} mimics {master!r} and is {follows:g} there, not {value:g}; set {master!r} instead."
                 )
 
     def _follower_value(self, name: str, q: np.ndarray) -> float:
-        coupling = self._tree.couplings[name]
+        coupling = self.tree.couplings[name]
         return float(coupling.multiplier * q[coupling.first] + coupling.offset)
 
     def _sampling_range(self) -> tuple[np.ndarray, np.ndarray]:

@@ -19,6 +19,8 @@ from memetik.robot.configuration import ConfigurationSpace
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Acceleration of free fall in the world, m/s^2."""
 
+_REMEMBERED_LISTS = 1000
+
 
 class Kinematics(ConfigurationSpace):
     """Where links are and how they move with q."""
@@ -195,12 +197,12 @@ class Kinematics(ConfigurationSpace):
         return out
 
     def _link_indices(self, names: tuple[str, ...]) -> np.ndarray:
-        try:
-            return self._indices[names]
-        except KeyError:
+        indices = self._indices.get(names)
+        if indices is None:
             indices = np.array([self.link_index(name) for name in names], dtype=np.int32)
-            self._indices[names] = indices
-            return indices
+            if len(self._indices) < _REMEMBERED_LISTS:
+                self._indices[names] = indices
+        return indices
 
     def _require_mass(self) -> None:
         if not self.mass > 0.0:

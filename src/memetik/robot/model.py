@@ -20,15 +20,16 @@ from memetik.robot.tree import CompiledTree, compile_tree
 class RobotModel:
     """A description, compiled. Immutable; equal and hashed by content; pickles as its description."""
 
-    __slots__ = ("__weakref__", "_digest", "_indices", "_link_index", "_neutral", "_tree", "core", "description", "dof")
+    __slots__ = ("__weakref__", "_digest", "_indices", "_link_index", "_neutral", "core", "description", "dof", "tree")
 
     description: Description
     """What the robot was made from, limits as they are in force."""
     dof: int
     """The number of entries of q: one per axis of every joint that is neither fixed nor a mimic."""
+    tree: CompiledTree
+    """The joints broken down into elementary axes, and what follows from the structure alone."""
     core: _core.Tree
     """The native kinematic tree."""
-    _tree: CompiledTree
     _link_index: dict[str, int]
     _indices: dict[tuple[str, ...], np.ndarray]
     _neutral: np.ndarray
@@ -57,7 +58,7 @@ class RobotModel:
         tree = compile_tree(description)
         set_once = object.__setattr__
         set_once(self, "description", read_only(description))
-        set_once(self, "_tree", tree)
+        set_once(self, "tree", tree)
         set_once(self, "dof", tree.dof)
         set_once(self, "core", _native(tree))
         set_once(self, "_indices", {})
@@ -74,52 +75,52 @@ class RobotModel:
     @property
     def joint_names(self) -> tuple[str, ...]:
         """One name per entry of q: the joint's, or joint/axis where the joint has several axes."""
-        return self._tree.joint_names
+        return self.tree.joint_names
 
     @property
     def lower(self) -> np.ndarray:
         """Lower position limits (dof,), radians or metres; -inf where there is none."""
-        return self._tree.limits["lower"]
+        return self.tree.limits["lower"]
 
     @property
     def upper(self) -> np.ndarray:
         """Upper position limits (dof,), radians or metres; inf where there is none."""
-        return self._tree.limits["upper"]
+        return self.tree.limits["upper"]
 
     @property
     def soft_lower(self) -> np.ndarray:
         """Lower soft limits (dof,); -inf where the description gives none."""
-        return self._tree.limits["soft_lower"]
+        return self.tree.limits["soft_lower"]
 
     @property
     def soft_upper(self) -> np.ndarray:
         """Upper soft limits (dof,); inf where the description gives none."""
-        return self._tree.limits["soft_upper"]
+        return self.tree.limits["soft_upper"]
 
     @property
     def velocity(self) -> np.ndarray:
         """Velocity limits (dof,), radians or metres per second; inf where there is none."""
-        return self._tree.limits["velocity"]
+        return self.tree.limits["velocity"]
 
     @property
     def acceleration(self) -> np.ndarray:
         """Acceleration limits (dof,), radians or metres per second squared; inf where there is none."""
-        return self._tree.limits["acceleration"]
+        return self.tree.limits["acceleration"]
 
     @property
     def effort(self) -> np.ndarray:
         """Effort limits (dof,), newton metres or newtons; inf where there is none."""
-        return self._tree.limits["effort"]
+        return self.tree.limits["effort"]
 
     @property
     def turning(self) -> np.ndarray:
         """Per entry of q: True for an angle in radians, False for a distance in metres."""
-        return self._tree.turning
+        return self.tree.turning
 
     @property
     def continuous(self) -> np.ndarray:
         """Per entry of q: True where it has no limits and a full turn brings every link back."""
-        return self._tree.periodic
+        return self.tree.periodic
 
     @property
     def neutral(self) -> np.ndarray:
@@ -134,7 +135,7 @@ class RobotModel:
     @property
     def base(self) -> str:
         """The root link."""
-        return self._tree.topology.root
+        return self.tree.topology.root
 
     @property
     def base_pose(self) -> np.ndarray:
@@ -156,7 +157,7 @@ class RobotModel:
     @property
     def tips(self) -> tuple[str, ...]:
         """The candidates for `tip`, one per limb."""
-        return semantics.find_tips(self.description, self._tree.topology)
+        return semantics.find_tips(self.description, self.tree.topology)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -166,12 +167,12 @@ class RobotModel:
     @property
     def mass(self) -> float:
         """The mass of all links together, kilograms."""
-        return float(self._tree.masses.sum())
+        return float(self.tree.masses.sum())
 
     @property
     def couplings(self) -> Mapping[str, Any]:
         """Per joint that is not fixed, mimics included: its first entry of q, multiplier and offset."""
-        return MappingProxyType(self._tree.couplings)
+        return MappingProxyType(self.tree.couplings)
 
     def link(self, name: str) -> Link:
         """The description of a link."""
@@ -179,7 +180,7 @@ class RobotModel:
 
     def joint(self, name: str) -> Joint:
         """The description of a joint."""
-        return self._tree.topology.require_joint(name)
+        return self.tree.topology.require_joint(name)
 
     def link_index(self, name: str) -> int:
         """The position of a link in `links`."""
@@ -203,32 +204,32 @@ class RobotModel:
     def parent_joint(self, link: str) -> Joint | None:
         """The joint above a link; None for the root."""
         self.link_index(link)
-        return self._tree.topology.parent_joint[link]
+        return self.tree.topology.parent_joint[link]
 
     def children(self, link: str) -> tuple[str, ...]:
         """The links that hang directly on `link`."""
         self.link_index(link)
-        return tuple(joint.child for joint in self._tree.topology.child_joints[link])
+        return tuple(joint.child for joint in self.tree.topology.child_joints[link])
 
     def ancestors(self, link: str) -> tuple[str, ...]:
         """The links above `link`, the nearest first and the root last."""
-        return tuple(self._tree.topology.ancestors(link))
+        return tuple(self.tree.topology.ancestors(link))
 
     def descendants(self, link: str) -> tuple[str, ...]:
         """The links that hang on `link`, directly or not, parents first."""
-        return tuple(self._tree.topology.below(link)[1:])
+        return tuple(self.tree.topology.below(link)[1:])
 
     def moves(self, link: str) -> np.ndarray:
         """Per entry of q: whether the link's pose depends on it."""
-        return self._tree.moves[self.link_index(link)]
+        return self.tree.moves[self.link_index(link)]
 
     def group_joints(self, group: str) -> tuple[str, ...]:
         """The joints of one of SRDF's groups."""
-        return semantics.group_joints(self.description, self._tree.topology, group)
+        return semantics.group_joints(self.description, self.tree.topology, group)
 
     def group_links(self, group: str) -> tuple[str, ...]:
         """The links of one of SRDF's groups."""
-        return semantics.group_links(self.description, self._tree.topology, group)
+        return semantics.group_links(self.description, self.tree.topology, group)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a Robot cannot be changed; its methods make new ones ({name!r} was to be set).")

@@ -75,7 +75,7 @@ class Robot(Kinematics):
         Joints of the group that mimic others keep their masters free. The tip is the group's.
         """
         q = self.q(values)
-        topology = self._tree.topology
+        topology = self.tree.topology
         effectors = None
         if isinstance(group, str):
             names = self.group_joints(group)
@@ -169,7 +169,7 @@ class Robot(Kinematics):
 
     def _owners(self, names: Iterable[str]) -> list[str]:
         """The joints of these names, which may be those of single axes if all of a joint's are there."""
-        joints = self._tree.topology.joints
+        joints = self.tree.topology.joints
         owner_of = {axis: joint.name for joint in joints.values() for axis in joint.axis_names}
         names = list(names)
         owners = dict.fromkeys(name if name in joints else owner_of.get(name, name) for name in names)
@@ -186,7 +186,7 @@ class Robot(Kinematics):
         result = {}
         for name in joints:
             joint = self.joint(name)
-            first = self._tree.couplings[name].first
+            first = self.tree.couplings[name].first
             result[name] = tuple(q[first : first + joint.axes].tolist())
         return result
 
