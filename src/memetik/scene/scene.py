@@ -204,6 +204,8 @@ class Scene:
         """
         if not isinstance(link, str) or not link:
             raise InvalidInputError(f"link= of attach must be the name of a link, not {link!r}.")
+        if isinstance(shape, Plane) or (shape is None and isinstance(self[name].shape, Plane)):
+            raise InvalidInputError(f"{name!r} is a plane, which has no end; it cannot be attached to a link.")
         if shape is not None:
             record = _record(name, shape, pose, padding or 0.0, solid, color)
             return self._insert(replace(record, link=link, touch=_touch(touch)))

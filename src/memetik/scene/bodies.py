@@ -1,0 +1,203 @@
+"""The geometry of one body as the exact checks want it: made once per content, shared by all poses and models."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from memetik.errors import MissingExtraError
+from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from memetik.scene import primitives
+from memetik.scene.mesh_files import load_mesh
+from memetik.scene.objects import HeightMap, Plane, PointCloud, SceneShape, TriangleMesh, VoxelMap, content_key
+from memetik.scene.solids import InsideTest, Surface, analyse
+from memetik.scene.tessellate import height_map_mesh, voxel_map_mesh
+
+Kind = Literal["convex", "mesh", "plane", "points"]
+
+_MOST_PROBES = 400
+
+
+@dataclass(eq=False)
+class BodyGeometry:
+    """One shape, ready for checks.
+
+    `kind` says how it is treated: "convex" solids and triangle "mesh"es by coal, "plane"s and "points" by closed forms.
+    A closed mesh that is convex is a convex solid. `centre` and `half` are the box around it, in its own frame.
+    """
+
+    kind: Kind
+    shape: SceneShape
+    coal_geometry: Any
+    centre: np.ndarray
+    half: np.ndarray
+    surface: Surface | None = None
+    mesh: TriangleMesh | None = None
+    _trees: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def primitive(self) -> primitives.Primitive | None:
+        """The shape, where it is a primitive with closed forms."""
+        return self.shape if isinstance(self.shape, primitives.PRIMITIVES) else None
+
+    @cached_property
+    def inside(self) -> InsideTest | None:
+        """The test for points inside, where this is a mesh that encloses something."""
+        if self.kind != "mesh" or self.surface is None or not self.surface.is_solid:
+            return None
+        return InsideTest(self.surface.boundary)
+
+    @cached_property
+    def part_points(self) -> np.ndarray:
+        """A point of each part that hangs together, (P, 3): where none is inside another body, nothing of that part is."""
+        if self.kind == "mesh" and self.surface is not None:
+            return self.surface.samples[:_MOST_PROBES]
+        if self.kind == "points":
+            return self.points[:_MOST_PROBES]
+        return self.centre[None]
+
+    @cached_property
+    def probes(self) -> np.ndarray:
+        """Points spread over the body, for how deep it lies in another."""
+        if self.primitive is not None:
+            return primitives.surface_points(self.primitive)
+        if self.mesh is None:
+            return self.part_points
+        corners = self.mesh.vertices
+        middles = self.mesh.triangles.mean(axis=1)
+        spread = [points[:: max(1, 2 * len(points) // _MOST_PROBES)] for points in (corners, middles)]
+        return np.concatenate([corners.mean(axis=0, keepdims=True), *spread] if self.kind == "convex" else spread)
+
+    @property
+    def points(self) -> np.ndarray:
+        """The points of a cloud."""
+        assert isinstance(self.shape, PointCloud)
+        return self.shape.points
+
+    @property
+    def tree(self) -> Any:
+        """A search tree over the points of a cloud, or over the corners of a mesh."""
+        if "points" not in self._trees:
+            from scipy.spatial import cKDTree
+
+            self._trees["points"] = cKDTree(self.points if self.kind == "points" else self.corners)
+        return self._trees["points"]
+
+    @cached_property
+    def corners(self) -> np.ndarray:
+        """The vertices of a mesh or hull."""
+        assert self.mesh is not None
+        return self.mesh.vertices
+
+    @cached_property
+    def radius(self) -> float:
+        """Radius of the ball about the shape's origin that holds it; infinite for planes."""
+        if self.kind == "plane":
+            return float("inf")
+        if self.kind == "points":
+            return float(np.linalg.norm(self.points, axis=1).max()) + self.shape.radius  # type: ignore[union-attr]
+        if self.mesh is not None:
+            return float(np.linalg.norm(self.mesh.vertices, axis=1).max())
+        shape = self.primitive
+        if isinstance(shape, Capsule):
+            return 0.5 * shape.length + shape.radius
+        return float(shape.radius) if isinstance(shape, Sphere) else float(np.linalg.norm(self.half))
+
+    def lowest_point(self, direction: np.ndarray) -> np.ndarray:
+        """The point of the body that lies least far along a unit direction, both in its own frame."""
+        if self.primitive is not None:
+            return primitives.lowest_point(self.primitive, direction)
+        if self.kind == "points":
+            lowest = self.points[int(np.argmin(self.points @ direction))]
+            return lowest - self.shape.radius * direction  # type: ignore[union-attr]
+        return self.corners[int(np.argmin(self.corners @ direction))]
+
+
+def body_geometry(shape: Shape | SceneShape, solid: bool | None = None) -> BodyGeometry:
+    """The geometry of a shape, kept as long as anything uses it. `solid` as in `Scene.add_mesh`."""
+    if isinstance(shape, Mesh):
+        shape = load_mesh(shape)
+    if not isinstance(shape, TriangleMesh):
+        solid = None
+    key = (content_key(shape), solid)
+    with _lock:
+        found = _made.get(key)
+    if found is None:
+        found = _make(shape, solid)
+        with _lock:
+            found = _made.setdefault(key, found)
+    return found
+
+
+def coal() -> Any:
+    """The module coal, or an error that tells how to install it."""
+    try:
+        import coal as module
+    except ImportError:
+        raise MissingExtraError("coal", "scene", "the exact collision check") from None
+    return module
+
+
+_lock = threading.Lock()
+_made: weakref.WeakValueDictionary[Any, BodyGeometry] = weakref.WeakValueDictionary()
+
+
+def _make(shape: SceneShape, solid: bool | None) -> BodyGeometry:
+    if isinstance(shape, primitives.PRIMITIVES):
+        return BodyGeometry("convex", shape, _coal_primitive(shape), np.zeros(3), primitives.half_extents(shape))
+    if isinstance(shape, Plane):
+        return BodyGeometry("plane", shape, None, np.zeros(3), np.full(3, np.inf))
+    if isinstance(shape, PointCloud):
+        low, high = shape.points.min(axis=0), shape.points.max(axis=0)
+        return BodyGeometry("points", shape, None, 0.5 * (low + high), 0.5 * (high - low) + shape.radius)
+    if isinstance(shape, HeightMap):
+        return _make_mesh(shape, height_map_mesh(shape), True)
+    if isinstance(shape, VoxelMap):
+        return _make_mesh(shape, voxel_map_mesh(shape), True)
+    return _make_mesh(shape, shape, solid)
+
+
+def _make_mesh(shape: SceneShape, mesh: TriangleMesh, solid: bool | None) -> BodyGeometry:
+    surface = analyse(mesh, solid)
+    low, high = mesh.bounds
+    model = coal().BVHModelOBBRSS()
+    model.beginModel(len(mesh.faces), len(mesh.vertices))
+    model.addVertices(np.ascontiguousarray(mesh.vertices))
+    model.addTriangles(np.ascontiguousarray(mesh.faces, dtype=np.int64))
+    model.endModel()
+    kind: Kind = "mesh"
+    if surface.is_solid and not surface.is_open and len(surface.closed) == 1 and _is_convex(mesh, surface):
+        model.buildConvexHull(True, "Qt")
+        kind, model = "convex", model.convex
+    return BodyGeometry(kind, shape, model, 0.5 * (low + high), 0.5 * (high - low), surface, mesh)
+
+
+def _is_convex(mesh: TriangleMesh, surface: Surface) -> bool:
+    """Whether a closed mesh fills its convex hull, to one part in a million of the volume."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    corners = surface.boundary - mesh.bounds.mean(axis=0)
+    volume = float(np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6.0)
+    try:
+        hull = ConvexHull(mesh.vertices)
+    except (QhullError, ValueError):
+        return False
+    return surface.lidded == 0 and abs(hull.volume - volume) <= 1e-6 * hull.volume and abs(hull.area - mesh.area) <= 1e-5 * hull.area
+
+
+def _coal_primitive(shape: primitives.Primitive) -> Any:
+    module = coal()
+    if isinstance(shape, Box):
+        return module.Box(*shape.size)
+    if isinstance(shape, Sphere):
+        return module.Sphere(shape.radius)
+    if isinstance(shape, Cylinder):
+        return module.Cylinder(shape.radius, shape.length)
+    if isinstance(shape, Capsule):
+        return module.Capsule(shape.radius, shape.length)
+    return module.Cone(shape.radius, shape.length)
