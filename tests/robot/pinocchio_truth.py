@@ -1,18 +1,21 @@
-"""Robots of example-robot-data, and Pinocchio's model of each as the truth to compare with."""
+"""Robots of example-robot-data and rtb-data, and Pinocchio's model of each as the truth to compare with."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pinocchio
+import rtbdata
 
 from memetik.robot.robot import Robot
 
-ROOT = Path(pinocchio.__file__).parents[4] / "share" / "example-robot-data" / "robots"
+_EXAMPLES = Path(pinocchio.__file__).parents[4] / "share" / "example-robot-data" / "robots"
+_TOOLBOX = Path(rtbdata.__file__).parent / "xacro"
 
-FILES = {
+_EXAMPLE_FILES = {
     "allegro": "allegro_hand_description/urdf/allegro_right_hand.urdf",
     "anymal": "anymal_b_simple_description/robots/anymal.urdf",
     "baxter": "baxter_description/urdf/baxter.urdf",
@@ -34,6 +37,16 @@ FILES = {
     "xarm7": "xarm_description/urdf/xarm7.urdf",
     "z1": "z1_description/urdf/z1.urdf",
 }
+_TOOLBOX_FILES = {
+    "iiwa14": "kuka_description/kuka_lbr_iiwa/urdf/lbr_iiwa_14_r820.urdf",
+    "irb140": "abb_irb140_description/urdf/irb140.urdf",
+    "kr210": "kuka_description/kuka_kr210/urdf/kr210l150.urdf",
+    "puma560": "unimation_puma560_description/urdf/puma560_robot.urdf",
+}
+FILES = {name: _EXAMPLES / file for name, file in _EXAMPLE_FILES.items()} | {
+    name: _TOOLBOX / file for name, file in _TOOLBOX_FILES.items()
+}
+"""Name to path."""
 
 
 class Truth:
@@ -54,9 +67,9 @@ class Truth:
     def q(self, q: np.ndarray) -> np.ndarray:
         return pinocchio.integrate(self.model, pinocchio.neutral(self.model), self.spread @ q + self.offset)
 
-    def pose(self, link: str, q: np.ndarray) -> np.ndarray:
+    def poses(self, links: Sequence[str], q: np.ndarray) -> np.ndarray:
         pinocchio.framesForwardKinematics(self.model, self.data, self.q(q))
-        return self.data.oMf[self._frame(link)].homogeneous
+        return np.array([self.data.oMf[self._frame(link)].homogeneous for link in links])
 
     def jacobian(self, link: str, q: np.ndarray) -> np.ndarray:
         frame, aligned = self._frame(link), pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
@@ -75,5 +88,6 @@ class Truth:
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         return self.spread.T @ pinocchio.rnea(self.model, self.data, self.q(q), self.spread @ v, self.spread @ a)
 
-    def _frame(self, link: str) -> Any:
+    @cache  # noqa: B019 - the name lookup takes longer than the kinematics, and a Truth lives as long as its test
+    def _frame(self, link: str) -> int:
         return self.model.getFrameId(link, pinocchio.FrameType.BODY)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from pinocchio_truth import FILES, ROOT
+from pinocchio_truth import FILES
 
 import memetik as mk
 from memetik.errors import InvalidInputError, UnknownNameError
@@ -74,7 +74,7 @@ def test_a_group_given_by_joints_has_the_tip_of_its_limb() -> None:
     ("name", "tip"), [("ur10", "wrist_3_link"), ("panda", "panda_hand"), ("kinova", "j2s6s200_link_6")]
 )
 def test_tips_of_public_arms_without_srdf(name: str, tip: str) -> None:
-    assert mk.load_robot(ROOT / FILES[name], srdf=False).tip == tip
+    assert mk.load_robot(FILES[name], srdf=False).tip == tip
 
 
 def test_group_members_come_from_joints_links_chains_and_subgroups() -> None:

@@ -112,7 +112,7 @@ class ConfigurationSpace(RobotModel):
         except (TypeError, ValueError):
             hint = "; robot.q(...) makes a vector from a mapping" if isinstance(q, Mapping) else ""
             raise InvalidInputError(f"{name} must be numbers, not {type(q).__name__}{hint}.") from None
-        if array.ndim not in (1, 2) or array.shape[-1] != self.dof or np.ndim(q) == 0:
+        if array.ndim > 2 or array.shape[-1] != self.dof or (self.dof == 1 and np.ndim(q) == 0):
             listed = ", ".join(self.joint_names[:12]) + (", ..." if self.dof > 12 else "")
             raise InvalidInputError(
                 f"{name} has shape {np.shape(q)}; robot {self.name!r} needs ({self.dof},) or (N, {self.dof}), "

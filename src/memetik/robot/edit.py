@@ -73,12 +73,11 @@ def fix_joints(description: Description, values: Mapping[str, Sequence[float]]) 
     joints = tuple(
         _fixed_at(joint, fixed[joint.name]) if joint.name in fixed else joint for joint in description.joints
     )
-    semantics = restricted(description.semantics, topology.parent_joint, topology.joints)
     states = (
         replace(state, values={name: value for name, value in state.values.items() if name not in fixed})
-        for state in semantics.states
+        for state in description.semantics.states
     )
-    semantics = replace(semantics, states=tuple(state for state in states if state.values))
+    semantics = replace(description.semantics, states=tuple(state for state in states if state.values))
     return replace(description, joints=joints, semantics=semantics)
 
 
@@ -119,7 +118,6 @@ def extract_chain(description: Description, base: str, tip: str) -> Description:
     semantics = restricted(turned.semantics, links, {joint.name for joint in joints if joint.axes})
     return replace(
         turned,
-        name=f"{description.name}: {base} to {tip}",
         links=tuple(link for link in description.links if link.name in links),
         joints=joints,
         semantics=replace(semantics, end_effectors=(EndEffector(tip, tip),)),
@@ -180,7 +178,7 @@ def combine(parts: Mapping[str, Description], name: str) -> Description:
         rename = _prefixer(key)
         root = Topology(part).root
         links.extend(replace(link, name=rename(link.name)) for link in part.links)
-        joints.append(Joint(f"world to {key}", "fixed", "world", rename(root), origin=part.base))
+        joints.append(Joint(f"world_to_{key}", "fixed", "world", rename(root), origin=part.base))
         joints.extend(_renamed(joint, rename) for joint in part.joints)
         own = renamed(part.semantics, rename)
         whole = Group(key, joints=tuple(rename(joint.name) for joint in part.joints))
