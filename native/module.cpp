@@ -5,4 +5,5 @@ NB_MODULE(_core, m) {
   nanobind::class_<memetik::Tree> tree = memetik::bind_tree(m);
   memetik::bind_kinematics(tree);
   memetik::bind_problem(m);
+  memetik::bind_collision(m);
 }
