@@ -38,7 +38,7 @@ def random_description(
     *,
     kinds: Sequence[str] = KINDS,
     branching: float = 0.3,
-    mimic: float = 0.2,
+    mimic: float = 0.4,
     reversed_joints: float = 0.15,
     shapes: bool = True,
     semantics: bool = True,
@@ -59,6 +59,9 @@ def random_description(
         parent = f"link{number - 1 if rng.random() >= branching else rng.integers(number)}"
         joint = _joint(rng, f"joint{number}", kind, parent, f"link{number}", bool(rng.random() < reversed_joints))
         masters = [other.name for other in made if other.kind in SINGLE]
+        followers = [other.name for other in made if other.mimic is not None]
+        if followers and rng.random() < 0.5:
+            masters = followers
         if kind in SINGLE and masters and rng.random() < mimic:
             multiplier = float(rng.choice([1.0, -1.0, 0.5, rng.uniform(-2.0, 2.0)]))
             offset = float(rng.uniform(-0.3, 0.3))
