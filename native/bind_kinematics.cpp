@@ -1,5 +1,6 @@
 #include <nanobind/stl/optional.h>
 
+#include <cmath>
 #include <optional>
 
 #include "arrays.h"
@@ -56,7 +57,10 @@ void check_link(const TreeView &tree, int link) {
 
 void read_vector(const Input<double> &values, const char *name, double *to) {
   check_shape(values, name, {3});
-  for (int i = 0; i < 3; ++i) to[i] = values.data()[i];
+  for (int i = 0; i < 3; ++i) {
+    to[i] = values.data()[i];
+    if (!std::isfinite(to[i])) throw std::invalid_argument(std::string(name) + " must hold finite numbers only.");
+  }
 }
 
 // Marks the axes that move a link.
