@@ -1,79 +1,37 @@
-"""Robots of example-robot-data, and Pinocchio's model of each as the truth to compare with."""
+"""Where the public robots are that tests read: those of example-robot-data and rtb-data."""
 
-from __future__ import annotations
-
+import importlib.util
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pinocchio
-
-from memetik.robot.robot import Robot
-
-ROOT = Path(pinocchio.__file__).parents[4] / "share" / "example-robot-data" / "robots"
-
-FILES = {
-    "allegro": "allegro_hand_description/urdf/allegro_right_hand.urdf",
-    "anymal": "anymal_b_simple_description/robots/anymal.urdf",
-    "baxter": "baxter_description/urdf/baxter.urdf",
-    "bolt": "bolt_description/robots/bolt.urdf",
-    "double_pendulum": "double_pendulum_description/urdf/double_pendulum_continuous.urdf",
-    "g1": "g1_description/urdf/g1_29dof_with_hand_rev_1_0.urdf",
-    "go2": "go2_description/urdf/go2.urdf",
-    "hyq": "hyq_description/robots/hyq_no_sensors.urdf",
-    "icub": "icub_description/robots/icub.urdf",
-    "kinova": "kinova_description/robots/kinova.urdf",
-    "panda": "panda_description/urdf/panda.urdf",
-    "pr2": "pr2_description/urdf/pr2.urdf",
-    "romeo": "romeo_description/urdf/romeo.urdf",
-    "so101": "so_arm_description/urdf/so101.urdf",
-    "solo12": "solo_description/robots/solo12.urdf",
-    "talos": "talos_data/robots/talos_full_v2.urdf",
-    "tiago_dual": "tiago_description/robots/tiago_dual.urdf",
-    "ur10": "ur_description/urdf/ur10_robot.urdf",
-    "xarm7": "xarm_description/urdf/xarm7.urdf",
-    "z1": "z1_description/urdf/z1.urdf",
-}
 
 
-class Truth:
-    """Pinocchio's model of the same URDF, every joint free; our q is spread over it, mimic joints by their coupling."""
+def _package(name: str) -> Path:
+    spec = importlib.util.find_spec(name)
+    assert spec is not None, f"{name} is not installed"
+    locations = list(spec.submodule_search_locations or [])
+    return Path(locations[0] if locations else str(spec.origin)).resolve()
 
-    def __init__(self, path: Path, robot: Robot):
-        self.robot = robot
-        self.model = pinocchio.buildModelFromUrdf(str(path))
-        self.data = self.model.createData()
-        self.spread = np.zeros((self.model.nv, robot.dof))
-        """d v_pinocchio / d v_ours"""
-        self.offset = np.zeros(self.model.nv)
-        for name, coupling in robot.couplings.items():
-            row = self.model.joints[self.model.getJointId(name)].idx_v
-            self.spread[row, coupling.first] = coupling.multiplier
-            self.offset[row] = coupling.offset
 
-    def q(self, q: np.ndarray) -> np.ndarray:
-        return pinocchio.integrate(self.model, pinocchio.neutral(self.model), self.spread @ q + self.offset)
+def _example_robots() -> Path:
+    for parent in _package("pinocchio").parents:
+        folder = parent / "share" / "example-robot-data" / "robots"
+        if folder.is_dir():
+            return folder
+    raise AssertionError("example-robot-data is not installed")
 
-    def pose(self, link: str, q: np.ndarray) -> np.ndarray:
-        pinocchio.framesForwardKinematics(self.model, self.data, self.q(q))
-        return self.data.oMf[self._frame(link)].homogeneous
 
-    def jacobian(self, link: str, q: np.ndarray) -> np.ndarray:
-        frame, aligned = self._frame(link), pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        return pinocchio.computeFrameJacobian(self.model, self.data, self.q(q), frame, aligned) @ self.spread
+EXAMPLES = _example_robots()
+TOOLBOX = _package("rtbdata") / "xacro"
 
-    def center_of_mass(self, q: np.ndarray) -> np.ndarray:
-        """Pinocchio leaves what is fixed to the world out of the robot; we count it."""
-        moving = pinocchio.centerOfMass(self.model, self.data, self.q(q)).copy()
-        base = self.model.inertias[0]
-        moving_mass = self.data.mass[0]
-        return (moving_mass * moving + base.mass * base.lever) / (moving_mass + base.mass)
+EMPTY = "ur3.urdf"
+"""An empty <robot> in example-robot-data."""
+DANGLING_MIMIC = "alex_psyonic_hands.urdf"
+"""Its finger joints mimic joints that do not exist."""
 
-    def gravity_torques(self, q: np.ndarray) -> np.ndarray:
-        return self.spread.T @ pinocchio.computeGeneralizedGravity(self.model, self.data, self.q(q))
+URDF_FILES = sorted(EXAMPLES.rglob("*.urdf")) + sorted(TOOLBOX.rglob("*.urdf"))
+GOOD_URDF_FILES = [path for path in URDF_FILES if path.name not in (EMPTY, DANGLING_MIMIC)]
+SRDF_FILES = sorted(EXAMPLES.rglob("*.srdf"))
 
-    def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        return self.spread.T @ pinocchio.rnea(self.model, self.data, self.q(q), self.spread @ v, self.spread @ a)
 
-    def _frame(self, link: str) -> Any:
-        return self.model.getFrameId(link, pinocchio.FrameType.BODY)
+def robot_file(name: str) -> Path:
+    """The file of that name among all public URDF files."""
+    return next(path for path in URDF_FILES if path.name == name)

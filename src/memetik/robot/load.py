@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memetik.errors import DescriptionError, InvalidInputError, suggest
+from memetik.errors import DescriptionError, InvalidInputError, UnknownNameError, suggest
 from memetik.robot.description import Description
 from memetik.robot.limits_file import apply_joint_limits, with_default_accelerations
 from memetik.robot.meshes import SearchPath
@@ -76,15 +76,15 @@ def _read_name_or_path(source: str, arguments: dict[str, Any], folders: SearchPa
 
     if not source.strip():
         raise InvalidInputError("the source of a robot is an empty text; give a name, a path or URDF text.")
-    names = bundled.names()
-    if source in names:
+    try:
         return bundled.description(source, **arguments), None
-    if os.path.lexists(source) or _looks_like_path(source):
-        return _read_file(source, arguments, folders), source
-    raise DescriptionError(
-        f"{source!r} is neither a bundled robot nor an existing file; {suggest(source, names)} "
-        "Files end in .urdf, .xacro or .xml."
-    )
+    except UnknownNameError:
+        if _looks_like_path(source) or ("\0" not in source and os.path.lexists(source)):
+            return _read_file(source, arguments, folders), source
+        raise DescriptionError(
+            f"{source!r} is neither a bundled robot nor an existing file; {suggest(source, bundled.names())} "
+            "Files end in .urdf, .xacro or .xml."
+        ) from None
 
 
 def _looks_like_path(source: str) -> bool:
@@ -141,12 +141,26 @@ def _is_yourdfpy(source: Any) -> bool:
 
 
 def _read_yourdfpy(source: Any, folders: SearchPath) -> Description:
-    """Through its XML, in which yourdfpy has already replaced the mesh references by the paths it found."""
+    """Through its XML, in which yourdfpy has replaced the mesh references by the paths it found.
+
+    Its writer leaves out mimic joints and soft limits, which are added from the object.
+    """
     try:
-        text = source.write_xml_string()
+        root = parse_xml(source.write_xml_string(), "the yourdfpy object")
+        extras = {
+            joint.name: {"mimic": joint.mimic, "safety_controller": joint.safety_controller}
+            for joint in source.robot.joints
+        }
+    except DescriptionError:
+        raise
     except Exception as error:  # yourdfpy does not say which errors its writer raises
         raise DescriptionError(f"the yourdfpy object cannot be written as URDF: {error}.") from error
-    return _read_root(parse_xml(text, "the yourdfpy object"), None, folders, "")
+    for element in root.all("joint"):
+        for tag, extra in extras.get(element.text("name"), {}).items():
+            if extra is not None and element.first(tag) is None:
+                attributes = {name: str(value) for name, value in vars(extra).items() if value is not None}
+                element.children.append(Element(tag, attributes, element.line))
+    return _read_root(root, None, folders, "")
 
 
 def _with_semantics(description: Description, srdf: Any, path: str | None) -> Description:
@@ -165,14 +179,14 @@ def _with_semantics(description: Description, srdf: Any, path: str | None) -> De
             return description
         logger.debug("robot %r: read %s", description.name, found)
         return replace(description, semantics=semantics)
-    text, where = _text_or_file(srdf, "<")
+    text, where = _text_or_file(srdf, ("<",))
     return replace(description, semantics=read_srdf(text, description, source=where))
 
 
 def _with_joint_limits(description: Description, joint_limits: Any) -> Description:
     if isinstance(joint_limits, Mapping):
         return apply_joint_limits(description, joint_limits)
-    text, where = _text_or_file(joint_limits, ":\n")
+    text, where = _text_or_file(joint_limits, ("\n", ": "))
     if isinstance(text, bytes):
         try:
             text = text.decode("utf-8-sig")
@@ -181,9 +195,9 @@ def _with_joint_limits(description: Description, joint_limits: Any) -> Descripti
     return apply_joint_limits(description, text, source=where)
 
 
-def _text_or_file(given: Any, mark: str) -> tuple[str | bytes, str]:
-    """A text is told from a path by a mark that no sensible path has."""
-    if isinstance(given, bytes) or (isinstance(given, str) and mark in given):
+def _text_or_file(given: Any, marks: tuple[str, ...]) -> tuple[str | bytes, str]:
+    """A text is told from a path by marks that no sensible path has."""
+    if isinstance(given, bytes) or (isinstance(given, str) and any(mark in given for mark in marks)):
         return given, ""
     if not isinstance(given, str | os.PathLike):
         raise InvalidInputError(f"a path or a text is needed, not {type(given).__name__}.")

@@ -12,7 +12,6 @@ import logging
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from urllib.parse import unquote
 
 SearchPath = Sequence[str] | Mapping[str, str]
 
@@ -79,7 +78,7 @@ class MeshFinder:
             yield from self._in_folders(uri)
 
     def _in_package(self, rest: str) -> Iterator[str]:
-        for text in dict.fromkeys((rest, unquote(rest))):
+        for text in _spellings(rest):
             package, _, inner = text.partition("/")
             if not package or not inner:
                 continue
@@ -90,8 +89,8 @@ class MeshFinder:
                 yield os.path.join(parent, inner.lstrip("/"))
 
     def _in_file_uri(self, rest: str) -> Iterator[str]:
-        for text in dict.fromkeys((rest, unquote(rest))):
-            text = text.removeprefix("localhost/") if text.startswith("localhost/") else text
+        for text in _spellings(rest):
+            text = text.removeprefix("localhost") if text.startswith("localhost/") else text
             if re.match(r"/?[A-Za-z]:/", text):
                 yield text.lstrip("/")
             elif text.startswith("/"):
@@ -134,6 +133,15 @@ class MeshFinder:
         for variable in ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH"):
             for entry in _environment_folders(variable):
                 yield os.path.join(entry, "share", package)
+
+
+def _spellings(text: str) -> list[str]:
+    """A path as it is written, and with %20 and the like decoded."""
+    if "%" not in text:
+        return [text]
+    from urllib.parse import unquote
+
+    return list(dict.fromkeys((text, unquote(text))))
 
 
 def _roots_at(folder: str, package: str) -> Iterator[str]:

@@ -277,7 +277,7 @@ def _pose_defects(poses: list[tuple[str, np.ndarray]]) -> Iterator[Defect]:
             yield Defect("pose", name, "has a pose that is not a 4x4 array", "give it as 4x4")
         return
     matrices = np.stack([matrix for _, matrix in poses])
-    finite = np.isfinite(matrices).all(axis=(1, 2))
+    finite: np.ndarray = np.isfinite(matrices).all(axis=(1, 2))
     matrices[~finite] = np.eye(4)
     rotations = matrices[:, :3, :3]
     errors = np.abs(rotations @ rotations.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2))
