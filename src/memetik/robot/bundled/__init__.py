@@ -59,7 +59,7 @@ _ROBOTS: dict[str, _Entry] = {
     "chain": _entry("chain", "serial chain of up to 200 joints"),
 }
 
-_CHAIN = re.compile(r"chain(\d+)")
+_CHAIN = re.compile(r"chain([1-9]\d{0,3})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,13 @@ class Summary:
 
 
 def names() -> list[str]:
-    """The names `description` knows. Chains of any length are called chain1 to chain200 as well."""
+    """The bundled robots. Chains of other lengths are called chain1 to chain200; `known` knows them too."""
     return list(_ROBOTS)
+
+
+def known(name: str) -> bool:
+    """Whether `name` is a bundled robot, lengths of chains (chain30) included."""
+    return name in _ROBOTS or _CHAIN.fullmatch(name) is not None
 
 
 def description(name: str, **parameters: object) -> Description:

@@ -1,8 +1,8 @@
 """Baxter-like robot: two seven-joint arms with parallel grippers on a pedestal, a head that pans.
 
 Kinematics, limits, rates, masses and names: the public baxter_description (baxter_common) of the Rethink Robotics
-Baxter with its electric grippers. Left out: sensors, cameras and the screen's frames. Speed and torque of the head are
-placeholders in that description and not repeated. Approximations: collision primitives (drawn after its simplified
+Baxter with its electric grippers. Left out: sensors, cameras and the screen's frames. The speed and torque given there
+for the head are placeholders. Approximations: the head's speed, collision primitives (drawn after its simplified
 cylinders and meshes), centres of mass and inertias (of those primitives).
 """
 
@@ -39,7 +39,8 @@ def describe() -> Description:
     """The robot on its pedestal; the root `base` is 0.92 m above the floor."""
     links = [
         body("base"),
-        body("torso", box((0.34, 0.4, 0.6), (-0.05, 0, 0.28)), box((0.3, 0.44, 0.09), (-0.03, 0, 0.0)), mass=35.336455),
+        body("torso", box((0.34, 0.4, 0.6), (-0.05, 0, 0.28)), box((0.3, 0.44, 0.09), (-0.03, 0, 0.0)),
+             capsule((-0.1, 0, 0.62), (0.05, 0, 0.8), 0.08), mass=35.336455),
         body("pedestal", box((0.9, 0.82, 0.34), (-0.04, 0, -0.75)), cylinder((0, 0, -0.58), (0, 0, -0.06), 0.17),
              mass=60.86397744),
         body("head", box((0.08, 0.3, 0.2), (0.12, 0, 0.02)), capsule((-0.02, 0, 0.03), (0.06, 0, 0.03), 0.06),
@@ -48,7 +49,7 @@ def describe() -> Description:
     joints = [
         fixed("torso_t0", "base", "torso"),
         fixed("pedestal_fixed", "torso", "pedestal"),
-        joint("revolute", "head_pan", "torso", "head", (0.06, 0.0, 0.686), limits=(-1.3963, 1.3963)),
+        joint("revolute", "head_pan", "torso", "head", (0.06, 0.0, 0.686), limits=(-1.3963, 1.3963), velocity=1.0),
     ]
     for side in ("left", "right"):
         _arm(side, links, joints)

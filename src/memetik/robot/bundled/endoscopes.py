@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from memetik.errors import InvalidInputError
 from memetik.robot.bundled import universal_robots as ur
-from memetik.robot.bundled.builder import assemble, body, capsule, cylinder, fixed, joint, semantics, state
+from memetik.robot.bundled.builder import assemble, body, capsule, cylinder, fixed, hidden, joint, semantics, state
 from memetik.robot.description import Description, EndEffector, Group
 
 LIMIT = math.radians(100.0)
@@ -51,7 +51,7 @@ def describe(
     links += [
         _rod("endoscope_rod_1", one, radius),
         _rod("endoscope_rod_2", two, radius),
-        body("endoscope_wrist"),
+        hidden("endoscope_wrist", 0.001, radius=0.5 * radius),
         _rod("endoscope_rod_3", three - tip_length, radius),
         body("tip", cylinder((0, 0, -tip_length), (0, 0, 0), radius), mass=_mass(tip_length, radius)),
     ]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memetik.errors import InvalidInputError
-from memetik.robot.bundled.builder import Vector, body, joint
+from memetik.robot.bundled.builder import Vector, body, hidden, joint
 from memetik.robot.description import Geometry, Joint, Link
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
@@ -39,7 +39,7 @@ class Limbs:
         parent = "world"
         for axis in "xyz":
             child = name if axis == "z" else f"{name}_{axis}_link"
-            self.links.append(body(child, *shapes, mass=mass) if axis == "z" else body(child))
+            self.links.append(body(child, *shapes, mass=mass) if axis == "z" else _between(child))
             at = (0.0, 0.0, height if axis == "x" else 0.0)
             kind = "prismatic" if pelvis == "translating" else "revolute"
             most = 0.6 if pelvis == "translating" else math.pi / 2
@@ -70,7 +70,7 @@ class Limbs:
         for i, (axis, lower, upper) in enumerate(turns):
             last = i == len(turns) - 1
             child = side + name if last else f"{side}{name}_{axis}_link"
-            self.links.append(body(child, *shapes, mass=mass) if last else body(child))
+            self.links.append(body(child, *shapes, mass=mass) if last else _between(child))
             if sign < 0.0 and axis != "y":
                 lower, upper = -upper, -lower
             self.joints.append(
@@ -87,6 +87,11 @@ class Limbs:
     def names(self, *parts: str) -> tuple[str, ...]:
         """The moving joints whose name begins with one of `parts`."""
         return tuple(j.name for j in self.joints if j.kind != "fixed" and j.name.startswith(parts))
+
+
+def _between(name: str) -> Link:
+    """A link between hinges in one place; a few grams, since simulators want every moving link to weigh something."""
+    return hidden(name, 0.005, radius=0.02)
 
 
 def _mirrored(geometry: Geometry, sign: float) -> Geometry:

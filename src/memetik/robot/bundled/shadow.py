@@ -13,7 +13,19 @@ import importlib
 import math
 
 from memetik.errors import InvalidInputError
-from memetik.robot.bundled.builder import assemble, ball, body, box, capsule, every_pair, fixed, joint, semantics, state
+from memetik.robot.bundled.builder import (
+    assemble,
+    ball,
+    body,
+    box,
+    capsule,
+    every_pair,
+    fixed,
+    hidden,
+    joint,
+    semantics,
+    state,
+)
 from memetik.robot.description import Description, EndEffector, Group, Joint, Link, Mimic
 
 SOURCE = (
@@ -86,7 +98,7 @@ def _turn(
 def _finger(finger: str, parent: str, xyz, sign: float, links: list[Link], joints: list[Joint]) -> None:
     upper = finger.upper()
     links += [
-        body(f"rh_{finger}knuckle"),
+        hidden(f"rh_{finger}knuckle", 0.008, radius=0.007),
         body(f"rh_{finger}proximal", capsule((0, 0, 0.006), (0, 0, 0.042), 0.0085), mass=0.03),
         body(f"rh_{finger}middle", capsule((0, 0, 0.005), (0, 0, 0.021), 0.008), mass=0.017),
         body(f"rh_{finger}distal", capsule((0, 0, 0.004), (0, 0, 0.0185), 0.0075), mass=0.012),

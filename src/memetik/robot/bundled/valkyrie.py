@@ -115,7 +115,7 @@ def _root(pelvis: str) -> tuple[list[Link], list[Joint]]:
         return [trunk], []
     if pelvis != "translating":
         raise InvalidInputError(f"the pelvis of Valkyrie is 'translating' or 'fixed', not {pelvis!r}.")
-    links = [body("world"), body("pelvisXLink"), body("pelvisYLink"), trunk]
+    links = [body("world"), hidden("pelvisXLink", 0.01), hidden("pelvisYLink", 0.01), trunk]
     ranges = ((0.0, -0.5, 0.5), (0.0, -0.5, 0.5), (STANDING, -0.6, 0.1))
     joints = [
         joint("prismatic", name, links[i].name, links[i + 1].name, (0.0, 0.0, height), axis=axis,
