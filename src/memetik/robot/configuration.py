@@ -105,8 +105,11 @@ class ConfigurationSpace(RobotModel):
         inside = ((q >= self.lower - tolerance) & (q <= self.upper + tolerance)).all(axis=-1)
         return bool(inside) if inside.ndim == 0 else inside
 
-    def check_q(self, q: Any, name: str = "q") -> np.ndarray:
-        """q as a contiguous array of shape (dof,) or (N, dof); an error that names what is wrong otherwise."""
+    def check_q(self, q: Any, name: str = "q", *, finite: bool = True) -> np.ndarray:
+        """q as a contiguous array of shape (dof,) or (N, dof); an error that names what is wrong otherwise.
+
+        finite: whether to look for values that are not finite; the core notices them by itself.
+        """
         try:
             array = np.ascontiguousarray(q, dtype=np.float64)
         except (TypeError, ValueError):
@@ -118,7 +121,7 @@ class ConfigurationSpace(RobotModel):
                 f"{name} has shape {np.shape(q)}; robot {self.name!r} needs ({self.dof},) or (N, {self.dof}), "
                 f"one entry for each of: {listed}."
             )
-        if not _surely_finite(array) and not np.isfinite(array).all():
+        if finite and not _surely_finite(array) and not np.isfinite(array).all():
             where = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
             row = f" in configuration {where[0]}" if array.ndim == 2 else ""
             raise InvalidInputError(

@@ -40,16 +40,18 @@ class Kinematics(ConfigurationSpace):
 
         With a list of k links the result is (k, 4, 4); with N configurations (N, 4, 4) or (N, k, 4, 4).
         """
-        q = self.check_q(q)
+        q = self.check_q(q, finite=False)
         if relative_to is not None:
             return self._relative_pose(link, q, out, relative_to, threads)
         if isinstance(link, str):
             out = _output(out, (*q.shape[:-1], 4, 4))
-            _call(self.core.poses, self._link_indices((link,)), _rows(q, 1), _rows(out, 2)[:, None], threads)
+            self._call(
+                {"q": q}, self.core.poses, self._link_indices((link,)), _rows(q, 1), _rows(out, 2)[:, None], threads
+            )
         else:
             indices = self._link_indices(tuple(link))
             out = _output(out, (*q.shape[:-1], len(indices), 4, 4))
-            _call(self.core.poses, indices, _rows(q, 1), _rows(out, 3), threads)
+            self._call({"q": q}, self.core.poses, indices, _rows(q, 1), _rows(out, 3), threads)
         return out
 
     def jacobian(
@@ -67,11 +69,11 @@ class Kinematics(ConfigurationSpace):
         point: in the link's frame; None is the link's origin.
         relative_to: a link; the motion is that seen from this link, in its axes.
         """
-        q = self.check_q(q)
+        q = self.check_q(q, finite=False)
         out = _output(out, (*q.shape[:-1], 6, self.dof))
         reference = None if relative_to is None else self.link_index(relative_to)
         index = self.link_index(link)
-        _call(self.core.jacobians, index, _rows(q, 1), _rows(out, 2), _point(point), reference, threads)
+        self._call({"q": q}, self.core.jacobians, index, _rows(q, 1), _rows(out, 2), _point(point), reference, threads)
         return out
 
     def pose_and_jacobian(
@@ -85,11 +87,12 @@ class Kinematics(ConfigurationSpace):
         threads: int = 1,
     ) -> tuple[np.ndarray, np.ndarray]:
         """`pose` of one link and `jacobian` in one pass; `out` is a pair of arrays."""
-        q = self.check_q(q)
+        q = self.check_q(q, finite=False)
         poses, jacobians = (None, None) if out is None else out
         poses = _output(poses, (*q.shape[:-1], 4, 4))
         jacobians = _output(jacobians, (*q.shape[:-1], 6, self.dof))
-        _call(
+        self._call(
+            {"q": q},
             self.core.poses_and_jacobians,
             self.link_index(link),
             _rows(q, 1),
@@ -104,26 +107,28 @@ class Kinematics(ConfigurationSpace):
     def center_of_mass(self, q: Any, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:
         """Centre of mass of all links in the world (3,), metres."""
         self._require_mass()
-        q = self.check_q(q)
+        q = self.check_q(q, finite=False)
         out = _output(out, (*q.shape[:-1], 3))
-        _call(self.core.centers_of_mass, _rows(q, 1), _rows(out, 1), threads)
+        self._call({"q": q}, self.core.centers_of_mass, _rows(q, 1), _rows(out, 1), threads)
         return out
 
     def center_of_mass_jacobian(self, q: Any, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:
         """Jacobian (3, dof) of the centre of mass in the world."""
         self._require_mass()
-        q = self.check_q(q)
+        q = self.check_q(q, finite=False)
         out = _output(out, (*q.shape[:-1], 3, self.dof))
-        _call(self.core.center_of_mass_jacobians, _rows(q, 1), _rows(out, 2), threads)
+        self._call({"q": q}, self.core.center_of_mass_jacobians, _rows(q, 1), _rows(out, 2), threads)
         return out
 
     def gravity_torques(
         self, q: Any, gravity: Any = STANDARD_GRAVITY, out: np.ndarray | None = None, *, threads: int = 1
     ) -> np.ndarray:
         """Torques and forces (dof,) that hold the robot still; N m for angles, N for distances."""
-        q = self.check_q(q)
+        q = self.check_q(q, finite=False)
         out = _output(out, q.shape)
-        _call(self.core.gravity_torques, _rows(q, 1), _vector("gravity", gravity), _rows(out, 1), threads)
+        self._call(
+            {"q": q}, self.core.gravity_torques, _rows(q, 1), _vector("gravity", gravity), _rows(out, 1), threads
+        )
         return out
 
     def inverse_dynamics(
@@ -137,22 +142,23 @@ class Kinematics(ConfigurationSpace):
         threads: int = 1,
     ) -> np.ndarray:
         """Torques and forces (dof,) that move the robot with these joint velocities and accelerations."""
-        q = self.check_q(q)
-        velocity = self.check_q(velocity, "velocity")
-        acceleration = self.check_q(acceleration, "acceleration")
+        q = self.check_q(q, finite=False)
+        velocity = self.check_q(velocity, "velocity", finite=False)
+        acceleration = self.check_q(acceleration, "acceleration", finite=False)
         for name, array in (("velocity", velocity), ("acceleration", acceleration)):
             if array.shape != q.shape:
                 raise InvalidInputError(f"{name} has shape {array.shape}, but q has {q.shape}; they must be the same.")
         out = _output(out, q.shape)
         rows = (_rows(array, 1) for array in (q, velocity, acceleration))
-        _call(self.core.inverse_dynamics, *rows, _vector("gravity", gravity), _rows(out, 1), threads)
+        inputs = {"q": q, "velocity": velocity, "acceleration": acceleration}
+        self._call(inputs, self.core.inverse_dynamics, *rows, _vector("gravity", gravity), _rows(out, 1), threads)
         return out
 
     def mass_matrix(self, q: Any, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:
         """Joint-space mass matrix (dof, dof): kinetic energy is v^T M v / 2."""
-        q = self.check_q(q)
+        q = self.check_q(q, finite=False)
         out = _output(out, (*q.shape, self.dof))
-        _call(self.core.mass_matrices, _rows(q, 1), _rows(out, 2), threads)
+        self._call({"q": q}, self.core.mass_matrices, _rows(q, 1), _rows(out, 2), threads)
         return out
 
     def manipulability(
@@ -204,18 +210,20 @@ class Kinematics(ConfigurationSpace):
                 self._indices[names] = indices
         return indices
 
+    def _call(self, inputs: dict[str, np.ndarray], function: Callable[..., None], *arguments: Any) -> None:
+        """Call into the core. It notices values that are not finite while it reads them; they are named here."""
+        try:
+            function(*arguments)
+        except ValueError as error:
+            for name, array in inputs.items():
+                self.check_q(array, name)
+            raise InvalidInputError(str(error)) from None
+
     def _require_mass(self) -> None:
         if not self.mass > 0.0:
             raise InvalidInputError(
                 f"robot {self.name!r} has no mass, so it has no centre of mass; its description gives no inertias."
             )
-
-
-def _call(function: Callable[..., None], *arguments: Any) -> None:
-    try:
-        function(*arguments)
-    except ValueError as error:
-        raise InvalidInputError(str(error)) from None
 
 
 def _rows(array: np.ndarray, axes: int) -> np.ndarray:
