@@ -5,10 +5,12 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
-#include <cstring>
-#include <limits>
+#include <memory>
 #include <optional>
+#include <thread>
 
 #include "arrays.h"
 #include "bindings.h"
@@ -22,11 +24,11 @@ namespace {
 
 using Array = nb::ndarray<nb::numpy, double>;
 
-Array to_numpy(const std::vector<double> &values) {
+nb::object to_numpy(const std::vector<double> &values) {
   double *copy = new double[values.size() + 1];
   std::copy(values.begin(), values.end(), copy);
   nb::capsule owner(copy, [](void *p) noexcept { delete[] static_cast<double *>(p); });
-  return Array(copy, {values.size()}, owner);
+  return nb::cast(Array(copy, {values.size()}, owner));
 }
 
 std::vector<double> to_vector(const Input<double> &array) { return {array.data(), array.data() + array.size()}; }
@@ -46,8 +48,9 @@ using PointTuple = std::tuple<int, Input<double>>;
 using TermTuple = std::tuple<int, int, int, int, int, std::vector<int>, int, int, double, double, Input<double>, std::vector<double>>;
 
 Problem *make_problem(const Tree &tree, const std::vector<PointTuple> &points, const std::vector<TermTuple> &terms,
-                      Input<double> lower, Input<double> upper, const std::vector<int> &held, std::vector<int> target_sizes,
-                      const std::vector<std::tuple<int, int, int, int>> &copies) {
+                      Input<double> lower, Input<double> upper, const std::vector<int> &held,
+                      const std::vector<std::tuple<int, int>> &targets, const std::vector<std::tuple<int, int, int, int>> &copies,
+                      const std::vector<std::tuple<int, int, int>> &seed_copies) {
   std::vector<PointSpec> point_specs;
   for (const auto &[link, placement] : points) point_specs.push_back({link, to_placement(placement)});
   std::vector<TermSpec> specs;
@@ -66,14 +69,22 @@ Problem *make_problem(const Tree &tree, const std::vector<PointTuple> &points, c
     if (entry < 0 || size_t(entry) >= limits.held.size()) throw std::invalid_argument("a held joint is not in q.");
     limits.held[size_t(entry)] = 1;
   }
-  std::vector<TargetCopy> target_copies;
-  for (const auto &[target, from, term, to] : copies) {
+  const auto place = [&](int term, int to) {
     if (term < 0 || size_t(term) >= offsets.size() || to < 0 || size_t(to) >= specs[size_t(term)].data.size())
       throw std::invalid_argument("an open target does not fit its term.");
-    target_copies.push_back({target, from, offsets[size_t(term)] + to});
+    return offsets[size_t(term)] + to;
+  };
+  std::vector<TargetSpec> target_specs;
+  for (const auto &[size, form] : targets) {
+    if (form < 0 || form > int(TargetForm::direction)) throw std::invalid_argument("an open target has an unknown form.");
+    target_specs.push_back({size, TargetForm(form)});
   }
-  return new Problem(tree, std::move(point_specs), std::move(specs), std::move(limits), std::move(target_sizes),
-                     std::move(target_copies));
+  std::vector<TargetCopy> target_copies;
+  for (const auto &[target, from, term, to] : copies) target_copies.push_back({target, from, place(term, to)});
+  std::vector<SeedCopy> seeds;
+  for (const auto &[entry, term, to] : seed_copies) seeds.push_back({entry, place(term, to)});
+  return new Problem(tree, std::move(point_specs), std::move(specs), std::move(limits), std::move(target_specs),
+                     std::move(target_copies), std::move(seeds));
 }
 
 struct PythonCallback {
@@ -117,28 +128,73 @@ void check_finite(const double *values, size_t count, const char *what) {
       throw std::invalid_argument(std::string(what) + " must hold finite numbers only; entry " + std::to_string(i) + " is not.");
 }
 
-Outcome solve_one(const Problem &problem, nb::tuple targets, Input<double> posture, double timeout, int64_t evaluations,
-                  int64_t attempts, uint64_t rng, int threads, const SearchOptions &options, nb::object valid, nb::object callback) {
+// Rotations and directions have to be clean to this; what is a little off is mended in Python and tried again.
+constexpr double kClean = 1e-9;
+
+bool clean_rotation(const double *R, int stride) {
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j <= i; ++j) {
+      double dot = 0;
+      for (int k = 0; k < 3; ++k) dot += R[stride * i + k] * R[stride * j + k];
+      if (!(std::abs(dot - (i == j)) < kClean)) return false;
+    }
+  const double *a = R, *b = R + stride, *c = R + 2 * stride;
+  return a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0]) > 0;
+}
+
+bool clean(const TargetSpec &target, const double *values) {
+  for (int i = 0; i < target.size; ++i)
+    if (!std::isfinite(values[i])) return false;
+  switch (target.form) {
+    case TargetForm::pose:
+      return clean_rotation(values, 4) && values[12] == 0 && values[13] == 0 && values[14] == 0 && values[15] == 1;
+    case TargetForm::rotation: return clean_rotation(values, 3);
+    case TargetForm::direction: return std::abs(values[0] * values[0] + values[1] * values[1] + values[2] * values[2] - 1) < kClean;
+    default: return true;
+  }
+}
+
+struct Settings {
+  double timeout = 0.1;
+  int64_t evaluations = -1, attempts = -1;
+  uint64_t rng = 0, stream = 0;
+  int threads = 1;
+  double refine = 0;
+  int64_t refine_evaluations = -1;
+  int64_t collect = 0;
+  double distinct = 1e-2;
+  SearchOptions options;
+};
+
+void apply(const Settings &s, SolveRequest &request) {
+  if (s.threads < 1 || s.threads > 256) throw std::invalid_argument("threads must lie in 1..256.");
+  request.timeout = s.timeout, request.evaluations = s.evaluations, request.attempts = s.attempts;
+  request.rng = s.rng, request.stream = s.stream, request.threads = s.threads;
+  request.refine = s.refine, request.refine_evaluations = s.refine_evaluations;
+  request.collect = s.collect, request.distinct = s.distinct, request.options = s.options;
+}
+
+// None where a target has to be mended first.
+nb::object solve_one(const Problem &problem, nb::tuple targets, Input<double> posture, const Settings &settings,
+                     std::optional<Input<double>> base, nb::object valid, nb::object callback) {
   SolveRequest request;
+  apply(settings, request);
   const ProblemView v = problem.view();
   check_shape(posture, "seed", {size_t(v.dof)});
   check_finite(posture.data(), size_t(v.dof), "seed");
-  if (targets.size() != problem.target_sizes().size())
-    throw std::invalid_argument("this problem has " + std::to_string(problem.target_sizes().size()) + " open targets, and " +
+  if (targets.size() != problem.targets().size())
+    throw std::invalid_argument("this problem has " + std::to_string(problem.targets().size()) + " open targets, and " +
                                 std::to_string(targets.size()) + " were given.");
   std::vector<Input<double>> arrays;
   arrays.reserve(targets.size());
   for (size_t k = 0; k < targets.size(); ++k) {
-    arrays.push_back(nb::cast<Input<double>>(targets[k]));
-    const Input<double> &array = arrays.back();
-    if (array.size() != size_t(problem.target_sizes()[k])) throw std::invalid_argument("a target has the wrong number of entries.");
-    check_finite(array.data(), array.size(), "a target");
-    request.targets.push_back(array.data());
+    if (!nb::try_cast(targets[k], arrays.emplace_back())) return nb::none();
+    if (arrays.back().size() != size_t(problem.targets()[k].size) || !clean(problem.targets()[k], arrays.back().data())) return nb::none();
+    request.targets.push_back(arrays.back().data());
   }
-  if (threads < 1 || threads > 256) throw std::invalid_argument("threads must lie in 1..256.");
   request.posture = posture.data();
-  request.timeout = timeout, request.evaluations = evaluations, request.attempts = attempts, request.rng = rng;
-  request.threads = threads, request.options = options;
+  Placement base_placement;
+  if (base) base_placement = to_placement(*base), request.base = &base_placement;
   PythonCallback python{callback, &problem};
   if (!callback.is_none()) request.callback = call_python, request.context = &python;
   else if (v.callback_count) throw std::invalid_argument("this problem has goals of the user's own, and no callback was given.");
@@ -146,6 +202,7 @@ Outcome solve_one(const Problem &problem, nb::tuple targets, Input<double> postu
   if (!valid.is_none())
     request.valid = [&](const double *q) {
       nb::gil_scoped_acquire acquire;
+      if (raised) return true;
       try {
         return nb::cast<bool>(nb::bool_(valid(to_numpy({q, q + v.dof}))));
       } catch (nb::python_error &error) {
@@ -164,20 +221,115 @@ Outcome solve_one(const Problem &problem, nb::tuple targets, Input<double> postu
     outcome = solve(problem, request);
   }
   if (raised || outcome.ending == Ending::interrupted || outcome.ending == Ending::failed || PyErr_Occurred()) throw nb::python_error();
-  return outcome;
+  return nb::cast(std::move(outcome));
+}
+
+// One solve for each element, shared out over threads; element k draws from stream k.
+struct Batch {
+  std::vector<double> q, errors, cost, preference, seconds;
+  std::vector<uint8_t> success;
+  std::vector<int64_t> evaluations, starts;
+};
+
+nb::dict solve_batch(const Problem &problem, nb::tuple targets, Input<double> postures, const Settings &settings,
+                     std::optional<Input<double>> bases, size_t count, size_t first) {
+  const ProblemView v = problem.view();
+  if (v.callback_count) throw std::invalid_argument("goals of the user's own are solved one by one, not in a native batch.");
+  const size_t seeds = postures.ndim() == 2 ? postures.shape(0) : 0;
+  check_shape(postures, "seeds", {seeds, size_t(v.dof)});
+  if (seeds != 1 && seeds != count) throw std::invalid_argument("there must be one seed, or one for each element.");
+  check_finite(postures.data(), postures.size(), "seeds");
+  if (targets.size() != problem.targets().size()) throw std::invalid_argument("the number of targets is wrong.");
+  std::vector<Input<double>> arrays;
+  std::vector<size_t> strides;
+  for (size_t k = 0; k < targets.size(); ++k) {
+    arrays.push_back(nb::cast<Input<double>>(targets[k]));
+    const size_t size = size_t(problem.targets()[k].size), rows = arrays.back().size() / std::max<size_t>(size, 1);
+    if (rows * size != arrays.back().size() || (rows != 1 && rows != count)) throw std::invalid_argument("a batch of targets has the wrong size.");
+    strides.push_back(rows == 1 ? 0 : size);
+    for (size_t i = 0; i < rows; ++i)
+      if (!clean(problem.targets()[k], arrays.back().data() + i * size))
+        throw std::invalid_argument("target " + std::to_string(first + i) + " is not a clean pose, rotation or direction.");
+  }
+  if (bases && (bases->ndim() != 3 || bases->shape(0) != count || bases->shape(1) != 4 || bases->shape(2) != 4))
+    throw std::invalid_argument("bases must have shape (N, 4, 4).");
+  const size_t terms = size_t(v.term_count), dof = size_t(v.dof);
+  auto batch = std::make_unique<Batch>();
+  batch->q.resize(count * dof), batch->errors.resize(count * terms), batch->cost.resize(count), batch->preference.resize(count);
+  batch->seconds.resize(count), batch->success.resize(count), batch->evaluations.resize(count), batch->starts.resize(count);
+  std::atomic<size_t> next{0};
+  std::atomic<bool> stop{false};
+  const auto work = [&](bool main) {
+    constexpr size_t chunk = 16;
+    auto last = std::chrono::steady_clock::now();
+    while (!stop.load(std::memory_order_relaxed)) {
+      const size_t begin = next.fetch_add(chunk);
+      if (begin >= count) return;
+      for (size_t i = begin; i < std::min(begin + chunk, count); ++i) {
+        SolveRequest request;
+        apply(settings, request);
+        request.threads = 1;
+        request.stream = uint64_t(first + i);
+        for (size_t k = 0; k < arrays.size(); ++k) request.targets.push_back(arrays[k].data() + strides[k] * i);
+        request.posture = postures.data() + (seeds == 1 ? 0 : i * dof);
+        Placement base;
+        if (bases) {
+          for (int r = 0; r < 3; ++r) {
+            for (int c = 0; c < 3; ++c) base.R[3 * r + c] = bases->data()[16 * i + size_t(4 * r + c)];
+            base.p[r] = bases->data()[16 * i + size_t(4 * r + 3)];
+          }
+          request.base = &base;
+        }
+        const Outcome o = solve(problem, request);
+        std::copy(o.q.begin(), o.q.end(), batch->q.begin() + long(i * dof));
+        std::copy(o.errors.begin(), o.errors.end(), batch->errors.begin() + long(i * terms));
+        batch->cost[i] = o.cost, batch->preference[i] = o.preference, batch->seconds[i] = o.seconds, batch->success[i] = o.success;
+        batch->evaluations[i] = o.counts.evaluations, batch->starts[i] = o.counts.starts;
+      }
+      if (main && std::chrono::steady_clock::now() - last > std::chrono::milliseconds(50)) {
+        last = std::chrono::steady_clock::now();
+        nb::gil_scoped_acquire acquire;
+        if (PyErr_CheckSignals() != 0) stop.store(true);
+      }
+    }
+  };
+  {
+    nb::gil_scoped_release release;
+    std::vector<std::thread> helpers;
+    for (int t = 1; t < settings.threads; ++t) helpers.emplace_back(work, false);
+    work(true);
+    for (std::thread &helper : helpers) helper.join();
+  }
+  if (PyErr_Occurred()) throw nb::python_error();
+  nb::dict result;
+  const auto give = [&](const char *name, auto &values, std::initializer_list<size_t> shape) {
+    using T = typename std::remove_reference_t<decltype(values)>::value_type;
+    auto *moved = new std::remove_reference_t<decltype(values)>(std::move(values));
+    nb::capsule owner(moved, [](void *p) noexcept { delete static_cast<std::remove_reference_t<decltype(values)> *>(p); });
+    result[name] = nb::cast(nb::ndarray<nb::numpy, T>(moved->data(), shape, owner));
+  };
+  give("q", batch->q, {count, dof});
+  give("errors", batch->errors, {count, terms});
+  give("cost", batch->cost, {count});
+  give("preference", batch->preference, {count});
+  give("seconds", batch->seconds, {count});
+  give("success", batch->success, {count});
+  give("evaluations", batch->evaluations, {count});
+  give("starts", batch->starts, {count});
+  return result;
 }
 
 nb::tuple evaluate_rows(const Problem &problem, nb::tuple targets, Input<double> posture, Input<double> variables, int priority) {
   const ProblemView v = problem.view();
   check_shape(posture, "posture", {size_t(v.dof)});
   check_shape(variables, "variables", {variables.ndim() == 2 ? variables.shape(0) : 0, size_t(v.variable_count)});
-  if (targets.size() != problem.target_sizes().size()) throw std::invalid_argument("the number of targets is wrong.");
+  if (targets.size() != problem.targets().size()) throw std::invalid_argument("the number of targets is wrong.");
   if (v.callback_count) throw std::invalid_argument("problems with goals of the user's own are not evaluated here.");
   std::vector<double> data = problem.data();
   std::vector<Input<double>> arrays;
   for (size_t k = 0; k < targets.size(); ++k) {
     arrays.push_back(nb::cast<Input<double>>(targets[k]));
-    if (arrays.back().size() != size_t(problem.target_sizes()[k])) throw std::invalid_argument("a target has the wrong number of entries.");
+    if (arrays.back().size() != size_t(problem.targets()[k].size)) throw std::invalid_argument("a target has the wrong number of entries.");
   }
   for (const TargetCopy &copy : problem.copies()) data[size_t(copy.to)] = arrays[size_t(copy.target)].data()[copy.from];
   const SearchKernels &kernels = active_search_kernels();
@@ -217,12 +369,26 @@ void bind_problem(nb::module_ &m) {
       .def_rw("round_iterations", &SearchOptions::round_iterations)
       .def_rw("seed_patience", &SearchOptions::seed_patience);
 
+  nb::class_<Settings>(m, "Settings", "How long and how a problem is solved.")
+      .def(nb::init<double, int64_t, int64_t, uint64_t, uint64_t, int, double, int64_t, int64_t, double, SearchOptions>(), "timeout"_a,
+           "evaluations"_a, "attempts"_a, "rng"_a, "stream"_a, "threads"_a, "refine"_a, "refine_evaluations"_a, "collect"_a,
+           "distinct"_a, "options"_a);
+
   nb::class_<Outcome>(m, "Outcome", "What a search found.")
       .def_prop_ro("ending", [](const Outcome &o) { return int(o.ending); })
       .def_ro("success", &Outcome::success)
       .def_prop_ro("q", [](const Outcome &o) { return to_numpy(o.q); })
       .def_prop_ro("errors", [](const Outcome &o) { return to_numpy(o.errors); })
       .def_ro("cost", &Outcome::cost)
+      .def_ro("preference", &Outcome::preference)
+      .def_ro("clipped", &Outcome::clipped)
+      .def_prop_ro("refined", [](const Outcome &o) { return o.counts.refined; })
+      .def_prop_ro("answers",
+                   [](const Outcome &o) {
+                     std::vector<std::tuple<nb::object, nb::object, double>> answers;
+                     for (const Answer &a : o.answers) answers.emplace_back(to_numpy(a.q), to_numpy(a.errors), a.cost);
+                     return answers;
+                   })
       .def_ro("seconds", &Outcome::seconds)
       .def_prop_ro("evaluations", [](const Outcome &o) { return o.counts.evaluations; })
       .def_prop_ro("starts", [](const Outcome &o) { return o.counts.starts; })
@@ -234,7 +400,8 @@ void bind_problem(nb::module_ &m) {
       .def_ro("generation", &Outcome::generation);
 
   nb::class_<Problem>(m, "Problem", "A compiled problem.")
-      .def(nb::new_(&make_problem), "tree"_a, "points"_a, "terms"_a, "lower"_a, "upper"_a, "held"_a, "target_sizes"_a, "copies"_a)
+      .def(nb::new_(&make_problem), "tree"_a, "points"_a, "terms"_a, "lower"_a, "upper"_a, "held"_a, "targets"_a, "copies"_a,
+           "seed_copies"_a)
       .def_prop_ro("variables", [](const Problem &p) { return p.sources(); })
       .def_prop_ro("rows", [](const Problem &p) { return p.view().row_count; })
       .def_prop_ro("must_rows", [](const Problem &p) { return p.view().must_rows; })
@@ -247,8 +414,9 @@ void bind_problem(nb::module_ &m) {
                    })
       .def("evaluate", &evaluate_rows, "targets"_a, "posture"_a, "variables"_a, "priority"_a = 1000,
            "Weighted residuals (N, rows) and their Jacobians (N, rows, variables).")
-      .def("solve", &solve_one, "targets"_a, "posture"_a, "timeout"_a, "evaluations"_a, "attempts"_a, "rng"_a, "threads"_a,
-           "options"_a, "valid"_a = nb::none(), "callback"_a = nb::none());
+      .def("solve", &solve_one, "targets"_a, "posture"_a, "settings"_a, "base"_a = nb::none(), "valid"_a = nb::none(),
+           "callback"_a = nb::none())
+      .def("solve_batch", &solve_batch, "targets"_a, "postures"_a, "settings"_a, "bases"_a.none(), "count"_a, "first"_a);
 }
 
 }  // namespace memetik

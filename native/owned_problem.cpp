@@ -4,6 +4,9 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "placement.h"
+#include "user_function.h"
+
 namespace memetik {
 namespace {
 
@@ -12,33 +15,37 @@ namespace {
 constexpr double kTurn = 6.283185307179586;
 
 bool uses_mass(TermKind kind) { return kind == TermKind::balance || kind == TermKind::support || kind == TermKind::effort; }
-bool uses_joints(TermKind kind) { return kind == TermKind::joints || kind == TermKind::callback; }
-bool uses_frame(TermKind kind) { return !uses_mass(kind) && kind != TermKind::joints && kind != TermKind::callback; }
+bool uses_user(TermKind kind) { return kind == TermKind::compiled || kind == TermKind::callback; }
+bool uses_joints(TermKind kind) { return kind == TermKind::joints || uses_user(kind); }
+bool uses_frame(TermKind kind) { return !uses_mass(kind) && !uses_joints(kind); }
 
 // Size of each kind's data; -1: depends on the term.
 int data_size(TermKind kind) {
   switch (kind) {
     case TermKind::point: return 18;
     case TermKind::rotation: return 9;
-    case TermKind::rotation_range:
-    case TermKind::roll_pitch_yaw: return 15;
+    case TermKind::rotation_range: return 15;
+    case TermKind::swing_range: return 18;
     case TermKind::align:
     case TermKind::side:
     case TermKind::look_at:
     case TermKind::line: return 6;
     case TermKind::twist: return 14;
-    case TermKind::cone:
     case TermKind::view:
     case TermKind::incidence: return 7;
+    case TermKind::cone:
     case TermKind::plane:
     case TermKind::pivot: return 8;
     case TermKind::distance: return 5;
     case TermKind::repulsion: return 4;
+    case TermKind::roll_pitch_yaw:
     case TermKind::balance: return 9;
     case TermKind::manipulability: return 2;
     case TermKind::support:
     case TermKind::joints:
     case TermKind::effort:
+    case TermKind::pivot_chain:
+    case TermKind::compiled:
     case TermKind::callback: return -1;
   }
   refuse("a term has an unknown kind.");
@@ -49,11 +56,13 @@ int row_count(TermKind kind) {
     case TermKind::point:
     case TermKind::rotation:
     case TermKind::rotation_range:
+    case TermKind::swing_range:
     case TermKind::align:
     case TermKind::look_at:
     case TermKind::line:
     case TermKind::roll_pitch_yaw:
     case TermKind::pivot:
+    case TermKind::pivot_chain:
     case TermKind::balance: return 3;
     case TermKind::twist:
     case TermKind::cone:
@@ -68,23 +77,48 @@ int row_count(TermKind kind) {
   }
 }
 
-Placement product(const Placement &a, const Placement &b) {
-  Placement out;
-  for (int r = 0; r < 3; ++r) {
-    out.p[r] = a.p[r];
-    for (int k = 0; k < 3; ++k) {
-      out.p[r] += a.R[3 * r + k] * b.p[k];
-      out.R[3 * r + k] = a.R[3 * r] * b.R[k] + a.R[3 * r + 1] * b.R[3 + k] + a.R[3 * r + 2] * b.R[6 + k];
-    }
+// The frames that a user's compiled goal looks at.
+std::vector<int> user_frames(const TermSpec &spec) {
+  if (spec.kind != TermKind::compiled) return {};
+  const UserFunction function(spec.data.data(), spec.rows);
+  return {function.frames, function.frames + function.links};
+}
+
+void check_chain(const TreeView &t, const std::vector<PointSpec> &points, const TermSpec &spec) {
+  if (spec.data.size() < 6 || spec.data[3] != double(spec.data.size() - 4)) refuse("chain data has the wrong size.");
+  for (size_t k = 4; k < spec.data.size(); ++k)
+    if (!(spec.data[k] >= 0) || spec.data[k] >= double(points.size())) refuse("a chain names a missing frame.");
+  if (int(spec.data.back()) != spec.frame) refuse("a chain must end at its term's frame.");
+  // Each frame's axis lies on the way from the base to the next one's.
+  for (size_t k = 4; k + 1 < spec.data.size(); ++k) {
+    const int inner = t.links[points[size_t(spec.data[k])].link].axis;
+    int outer = t.links[points[size_t(spec.data[k + 1])].link].axis;
+    while (outer > inner) outer = t.axes[outer].parent;
+    if (outer != inner) refuse("the links of a chain must follow each other from the base outwards.");
   }
-  return out;
+}
+
+void check_user_function(const std::vector<PointSpec> &points, const TermSpec &spec) {
+  if (spec.data.size() < 4) refuse("a compiled goal's data has the wrong size.");
+  const double links = spec.data[2], joints = spec.data[3];
+  if (!(links >= 0 && links <= kMostUserLinks && joints >= 0 && joints <= kMostUserJoints && spec.rows <= kMostUserRows))
+    refuse("a compiled goal has at most " + std::to_string(kMostUserRows) + " rows, " + std::to_string(kMostUserLinks) +
+           " links and " + std::to_string(kMostUserJoints) + " joints.");
+  if (spec.data.size() != size_t(UserFunction::data_size(int(links), int(joints)))) refuse("a compiled goal's data has the wrong size.");
+  const UserFunction function(spec.data.data(), spec.rows);
+  if (!function.residual) refuse("a compiled goal has no function.");
+  if (spec.entries.size() != size_t(function.joints)) refuse("a compiled goal's joints and entries differ.");
+  for (int j = 0; j < function.joints; ++j)
+    if (int(function.entries[j]) != spec.entries[size_t(j)]) refuse("a compiled goal's joints and entries differ.");
+  for (int l = 0; l < function.links; ++l)
+    if (!(function.frames[l] >= 0) || function.frames[l] >= double(points.size())) refuse("a compiled goal names a missing frame.");
 }
 
 }  // namespace
 
 Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<TermSpec> specs, LimitSpec limits,
-                 std::vector<int> target_sizes, std::vector<TargetCopy> copies)
-    : target_sizes_(std::move(target_sizes)), copies_(std::move(copies)) {
+                 std::vector<TargetSpec> targets, std::vector<TargetCopy> copies, std::vector<SeedCopy> seed_copies)
+    : targets_(std::move(targets)), seed_copies_(std::move(seed_copies)), copies_(std::move(copies)) {
   const TreeView t = tree.view();
   dof_ = t.dof;
   if (limits.lower.size() != size_t(dof_) || limits.upper.size() != size_t(dof_) || limits.held.size() != size_t(dof_))
@@ -117,6 +151,8 @@ Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<Te
     for (double number : spec.data)
       if (std::isnan(number)) refuse("a term's data holds a number that is not one.");
     if (spec.kind == TermKind::manipulability && !(spec.data[1] > 0)) refuse("the reference of manipulability must be positive.");
+    if (spec.kind == TermKind::pivot_chain) check_chain(t, points, spec);
+    if (spec.kind == TermKind::compiled) check_user_function(points, spec);
     data_offset.push_back(int(offset));
     offset += spec.data.size();
     goals_ = std::max(goals_, spec.goal + 1);
@@ -124,9 +160,14 @@ Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<Te
     manipulabilities_ += spec.kind == TermKind::manipulability;
   }
   for (const TargetCopy &copy : copies_)
-    if (copy.target < 0 || copy.target >= int(target_sizes_.size()) || copy.from < 0 ||
-        copy.from >= target_sizes_[size_t(copy.target)] || copy.to < 0 || size_t(copy.to) >= offset)
+    if (copy.target < 0 || copy.target >= int(targets_.size()) || copy.from < 0 ||
+        copy.from >= targets_[size_t(copy.target)].size || copy.to < 0 || size_t(copy.to) >= offset)
       refuse("an open target does not fit the data.");
+  for (const SeedCopy &copy : seed_copies_)
+    if (copy.entry < 0 || copy.entry >= dof_ || copy.to < 0 || size_t(copy.to) >= offset) refuse("a seed value does not fit the data.");
+  for (const TargetSpec &target : targets_)
+    if ((target.form == TargetForm::pose && target.size != 16) || (target.form == TargetForm::rotation && target.size != 9))
+      refuse("an open target has the wrong size for what it holds.");
 
   choose_axes(tree, points, specs, limits.held);
   for (const TermSpec &spec : specs) data_.insert(data_.end(), spec.data.begin(), spec.data.end());
@@ -152,9 +193,10 @@ void Problem::choose_axes(const Tree &tree, const std::vector<PointSpec> &points
     mass |= uses_mass(spec.kind);
     if (spec.frame >= 0) use(points[size_t(spec.frame)].link);
     if (spec.reference >= 0) use(points[size_t(spec.reference)].link);
+    for (int frame : user_frames(spec)) use(points[size_t(frame)].link);
     for (int entry : spec.entries)
       // A joint preference pulls only at joints that other goals move; as a must it makes its joints variables.
-      if (spec.priority == 0 || spec.kind == TermKind::callback) wanted[size_t(entry)] = 1;
+      if (spec.priority == 0 || uses_user(spec.kind)) wanted[size_t(entry)] = 1;
   }
   if (mass) std::fill(used.begin(), used.end(), 1);
   for (int a = 0; a < t.axis_count; ++a)
@@ -227,12 +269,12 @@ void Problem::add_term(const TermSpec &spec, const std::vector<int> &data_offset
   std::vector<int> variables;
   const auto add_axis = [&](int a, double sign) {
     if (axes_[size_t(a)].axis.variable < 0) return;
-    term_axes_.push_back({a, axes_[size_t(a)].axis.variable, sign * axes_[size_t(a)].axis.multiplier});
+    term_axes_.push_back({a, axes_[size_t(a)].axis.variable, sign * axes_[size_t(a)].axis.multiplier, sign < 0});
     variables.push_back(axes_[size_t(a)].axis.variable);
   };
   if (uses_mass(spec.kind)) {
     for (int a = 0; a < int(axes_.size()); ++a) add_axis(a, 1.0);
-  } else if (spec.kind != TermKind::joints && spec.kind != TermKind::callback) {
+  } else if (uses_frame(spec.kind)) {
     std::vector<int> path, reference;
     for (int a = points_[size_t(spec.frame)].axis; a >= 0; a = axes_[size_t(a)].axis.parent) path.push_back(a);
     if (spec.reference >= 0)
@@ -243,6 +285,17 @@ void Problem::add_term(const TermSpec &spec, const std::vector<int> &data_offset
     while (common < path.size() && common < reference.size() && path[common] == reference[common]) ++common;
     for (size_t k = common; k < path.size(); ++k) add_axis(path[k], 1.0);
     for (size_t k = common; k < reference.size(); ++k) add_axis(reference[k], -1.0);
+  }
+  for (int frame : user_frames(spec))
+    for (int a = points_[size_t(frame)].axis; a >= 0; a = axes_[size_t(a)].axis.parent)
+      if (axes_[size_t(a)].axis.variable >= 0) variables.push_back(axes_[size_t(a)].axis.variable);
+  if (spec.kind == TermKind::compiled) {
+    const UserFunction function(spec.data.data(), spec.rows);
+    double *out = data_.data() + term.data + (function.variables - spec.data.data());
+    for (int j = 0; j < function.joints; ++j) {
+      const auto found = std::find(sources_.begin(), sources_.end(), int(function.entries[j]));
+      out[j] = found == sources_.end() ? -1.0 : double(found - sources_.begin());
+    }
   }
   if (uses_joints(spec.kind)) {
     // Entries that are no variables of this problem stay as they are: their rows are dropped.
@@ -257,6 +310,21 @@ void Problem::add_term(const TermSpec &spec, const std::vector<int> &data_offset
       for (const TargetCopy &copy : copies_)
         if (copy.to >= term.data && copy.to < term.data + term.data_size)
           refuse("a goal on joints that are held fixed cannot have an open target.");
+      // The block is closed up: values of the seed move along with their joint, or go with it.
+      std::vector<SeedCopy> moved;
+      for (const SeedCopy &copy : seed_copies_) {
+        if (copy.to < term.data || copy.to >= term.data + term.data_size) {
+          moved.push_back(copy);
+          continue;
+        }
+        const size_t k = size_t(copy.to - term.data) / 4;
+        const auto found = std::find(sources_.begin(), sources_.end(), spec.entries[k]);
+        if (found == sources_.end()) continue;
+        const int variable = int(found - sources_.begin());
+        const int place = int(std::find(variables.begin(), variables.end(), variable) - variables.begin());
+        moved.push_back({copy.entry, term.data + 4 * place + (copy.to - term.data) % 4});
+      }
+      seed_copies_ = std::move(moved);
       std::copy(kept.begin(), kept.end(), data_.begin() + term.data);
     }
   }

@@ -32,6 +32,19 @@ struct TargetCopy {
   int target, from, to;
 };
 
+// Values of the seed that go into the data at each solve: data[to] = q[entry].
+struct SeedCopy {
+  int entry, to;
+};
+
+// What an open target holds, so that rotations and directions are checked at the door.
+enum class TargetForm : int { numbers, pose, rotation, direction };
+
+struct TargetSpec {
+  int size;
+  TargetForm form;
+};
+
 struct LimitSpec {
   std::vector<double> lower, upper;  // of the full q; infinite where there is none
   std::vector<char> held;            // entries of q that keep the posture's value
@@ -41,11 +54,12 @@ class Problem {
  public:
   // Throws std::invalid_argument with a sentence where the parts do not fit together.
   Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<TermSpec> terms, LimitSpec limits,
-          std::vector<int> target_sizes, std::vector<TargetCopy> copies);
+          std::vector<TargetSpec> targets, std::vector<TargetCopy> copies, std::vector<SeedCopy> seed_copies);
 
   ProblemView view() const;
   const std::vector<double> &data() const { return data_; }
-  const std::vector<int> &target_sizes() const { return target_sizes_; }
+  const std::vector<TargetSpec> &targets() const { return targets_; }
+  const std::vector<SeedCopy> &seed_copies() const { return seed_copies_; }
   const std::vector<TargetCopy> &copies() const { return copies_; }
   const std::vector<char> &turns() const { return turns_; }  // variable may be shifted by full turns
   const std::vector<int> &sources() const { return sources_; }
@@ -68,7 +82,8 @@ class Problem {
   std::vector<uint8_t> circular_;
   std::vector<char> turns_;
   std::vector<double> data_;
-  std::vector<int> target_sizes_;
+  std::vector<TargetSpec> targets_;
+  std::vector<SeedCopy> seed_copies_;
   std::vector<TargetCopy> copies_;
   double total_mass_ = 0, fixed_moment_[3] = {0, 0, 0};
   int dof_ = 0, rows_ = 0, must_rows_ = 0, goals_ = 0, callbacks_ = 0, manipulabilities_ = 0;

@@ -15,17 +15,20 @@ enum class TermKind : int32_t {
   point,           // data: target R(9) p(3), lower(3), upper(3): R^T (x - p) outside [lower, upper]
   rotation,        // data: target R(9): twice the vector part of the quaternion of R_link R^T
   rotation_range,  // data: target R(9), lower(3), upper(3): rotation vector of R^T R_link outside the ranges
+  swing_range,     // data: target R(9), axis(3), lower(3), upper(3): turn that takes the axis to R^T R_link axis, outside the ranges
   align,           // data: axis in link(3), direction(3): R a - d
   twist,           // data: target R(9), axis(3), lower, upper: twist of R^T R_link about axis outside the range
-  cone,            // data: axis(3), direction(3), angle: angle(R a, d) beyond the angle
+  cone,            // data: axis(3), direction(3), lower, upper: angle(R a, d) outside the range
   side,            // data: axis(3), direction(3): positive part of (R a).d
   look_at,         // data: axis(3), point(3): R a - unit(point - x)
   line,            // data: point(3), direction(3): part of x - point across the direction
   plane,           // data: point(3), normal(3), lower, upper: (x - point).n outside the range
   distance,        // data: point(3), lower, upper: |x - point| outside the range
   repulsion,       // data: point(3), radius: 1 / (|x - point| - radius), continued linearly below a millimetre
-  roll_pitch_yaw,  // data: target R(9), lower(3), upper(3): angles of R^T R_link = Rz(yaw) Ry(pitch) Rx(roll)
+  roll_pitch_yaw,  // data: centre(3), lower(3), upper(3): angles of R = Rz(yaw) Ry(pitch) Rx(roll) less centre, outside the ranges
   pivot,           // data: axis(3), start, end, point(3): point to the nearest point of the link's segment
+  pivot_chain,     // data: point(3), count, then count frames from the base outwards, the term's frame last:
+                   // point to the nearest point of the line through their origins
   view,            // data: axis(3), point(3), angle: angle(R a, point - x) beyond the angle
   incidence,       // data: point(3), normal(3), angle: angle(x - point, n) beyond the angle
   balance,         // data: point(3), gravity(3), line(3): centre of mass off the point, along neither vector
@@ -33,6 +36,7 @@ enum class TermKind : int32_t {
   joints,          // data: per variable: scale, centre, lower, upper: scale * (q - centre) outside [lower, upper]
   manipulability,  // data: mode (0 all, 1 translation, 2 rotation), reference
   effort,          // data: gravity(3), then per variable: scale: gravity torques
+  compiled,        // data: two addresses, counts of links and joints, then frames, entries of q, variables (user_function.h)
   callback,        // data: none; evaluated by the owner
 };
 
@@ -60,6 +64,7 @@ struct TermAxis {
   int32_t axis;
   int32_t variable;  // active variable
   double sign;       // times the axis' multiplier
+  int32_t of_reference;  // on the way to the reference
 };
 
 // An axis that some term needs. In `axis`, parent and variable count active axes and active variables;

@@ -27,7 +27,8 @@ struct Random {
 enum class RoundEnd : int32_t { running, candidate, failed };
 
 struct Counts {
-  int64_t evaluations, starts, random_starts, bred_starts, wipeouts, limited, rejected;
+  int64_t evaluations, starts, random_starts, bred_starts, wipeouts, rejected;
+  int64_t refined;  // local optima of the preferences
 };
 
 // What the core tells an island, and what it learns from it.
@@ -49,6 +50,17 @@ struct IslandControl {
   double *best;
   double best_cost;
 };
+
+// Refining: postures that meet the musts are improved in the freedom that these leave.
+struct RefineKernels {
+  size_t (*bytes)(const ProblemView &, const SearchOptions &);
+  // c.seed is a posture that meets the musts; c.best_cost the cost of its preferences (or a bound on it).
+  void (*start)(const ProblemView &, const SearchOptions &, void *memory, IslandControl &);
+  // Ends with a candidate whose preferences cost less than c.best_cost; the core checks it and lowers that bound.
+  RoundEnd (*round)(const ProblemView &, const SearchOptions &, void *memory, IslandControl &);
+};
+
+const RefineKernels &active_refine_kernels();
 
 struct SearchKernels {
   size_t (*island_bytes)(const ProblemView &, const SearchOptions &);

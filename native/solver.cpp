@@ -10,11 +10,13 @@
 #include <thread>
 
 #include "dispatch.h"
+#include "placement.h"
 #include "verify.h"
 
 namespace memetik {
 
 MEMETIK_KERNEL_TABLE(SearchKernels, search_kernels)
+MEMETIK_KERNEL_TABLE(RefineKernels, refine_kernels)
 
 namespace {
 
@@ -55,9 +57,19 @@ class Solve {
       : problem_(problem), request_(request), view_(problem.view()), kernels_(active_search_kernels()), begin_(Clock::now()) {
     data_ = problem.data();
     for (const TargetCopy &copy : problem.copies()) data_[size_t(copy.to)] = request.targets[size_t(copy.target)][copy.from];
+    posture_.assign(request.posture, request.posture + view_.dof);
     seed_.resize(size_t(view_.variable_count));
-    for (int i = 0; i < view_.variable_count; ++i) seed_[size_t(i)] = request.posture[view_.sources[i]];
+    for (int i = 0; i < view_.variable_count; ++i) {
+      double &value = posture_[size_t(view_.sources[i])];
+      if (value < view_.lower[i] || value > view_.upper[i]) {
+        outcome_.clipped.push_back(view_.sources[i]);
+        value = std::clamp(value, view_.lower[i], view_.upper[i]);
+      }
+      seed_[size_t(i)] = value;
+    }
+    for (const SeedCopy &copy : problem.seed_copies()) data_[size_t(copy.to)] = posture_[size_t(copy.entry)];
     best_ = seed_;
+    if (request.base) move_base(*request.base);
   }
 
   Outcome run() {
@@ -70,7 +82,8 @@ class Solve {
     char *memory = pool.get(bytes * size_t(islands));
     for (int i = 0; i < islands; ++i) islands_[size_t(i)].memory = memory + bytes * size_t(i);
     advance(0, 0);
-    if (request_.threads > 1 && !finished(0, 1) && islands > 1 && !request_.valid && view_.callback_count == 0) {
+    const bool alone = request_.valid || view_.callback_count > 0 || request_.collect > 0;
+    if (request_.threads > 1 && islands > 1 && !alone && !finished(0, 1)) {
       const int workers = std::min(request_.threads, islands);
       std::vector<std::thread> helpers;
       for (int worker = 1; worker < workers; ++worker) helpers.emplace_back([this, worker, workers] { carry(worker, workers); });
@@ -79,6 +92,7 @@ class Solve {
     } else {
       carry(0, 1);
     }
+    if (outcome_.success && view_.row_count > view_.must_rows && request_.collect == 0) refine();
     return conclude();
   }
 
@@ -89,6 +103,71 @@ class Solve {
     std::vector<double> candidate, best, buffer;
     bool started = false;
   };
+
+  // Improves the answer's preferences while its musts keep within tolerance.
+  void refine() {
+    static thread_local Pool pool;
+    const RefineKernels &kernels = active_refine_kernels();
+    IslandState state;
+    state.memory = pool.get(kernels.bytes(view_, request_.options));
+    prepare(state, request_.options.islands);
+    IslandControl &c = state.control;
+    std::vector<double> from(seed_.size());
+    for (size_t i = 0; i < from.size(); ++i) from[i] = outcome_.q[size_t(view_.sources[i])];
+    state.best = from;
+    c.seed = from.data(), c.best = state.best.data();
+    c.best_cost = 1e300;
+    kernels.start(view_, request_.options, state.memory, c);
+    const double begin = elapsed();
+    int64_t last = 0;
+    while (true) {
+      const RoundEnd ended = kernels.round(view_, request_.options, state.memory, c);
+      if (ended == RoundEnd::failed) {
+        end(Ending::failed, true);
+        break;
+      }
+      if (ended == RoundEnd::candidate) {
+        std::vector<double> posture = full(state.candidate.data()), errors;
+        if (verify(posture, errors) && (!request_.valid || request_.valid(posture.data()))) {
+          c.best_cost = c.candidate_cost;
+          state.best = state.candidate;
+          c.best = state.best.data();
+          outcome_.q = std::move(posture), outcome_.errors = std::move(errors);
+          outcome_.preference = c.best_cost;
+          last = c.counts.refined;
+        }
+      }
+      if (c.counts.refined - last > request_.refine_patience) break;
+      if (request_.refine_evaluations >= 0 ? c.counts.evaluations >= request_.refine_evaluations
+                                           : elapsed() - begin > request_.refine)
+        break;
+      if (request_.interrupted && elapsed() > next_check_) {
+        next_check_ = elapsed() + 0.05;
+        if (request_.interrupted()) {
+          end(Ending::interrupted, true);
+          break;
+        }
+      }
+    }
+    outcome_.counts.evaluations += c.counts.evaluations;
+    outcome_.counts.refined = c.counts.refined;
+  }
+
+  // What hangs on the base directly is placed anew; everything else follows.
+  void move_base(const Placement &base) {
+    axes_.assign(view_.axes, view_.axes + view_.axis_count);
+    for (ActiveAxis &axis : axes_)
+      if (axis.axis.parent < 0) axis.axis.placement = product(base, axis.axis.placement);
+    points_.assign(view_.frames, view_.frames + view_.frame_count);
+    for (LinkPoint &point : points_)
+      if (point.axis < 0) point.placement = product(base, point.placement);
+    view_.axes = axes_.data(), view_.frames = points_.data();
+    double carried = view_.total_mass;
+    for (int b = 0; b < view_.body_count; ++b) carried -= view_.bodies[b].mass;
+    Placement moment{{1, 0, 0, 0, 1, 0, 0, 0, 1}, {view_.fixed_moment[0], view_.fixed_moment[1], view_.fixed_moment[2]}};
+    const Placement turned = product(base, moment);
+    for (int k = 0; k < 3; ++k) view_.fixed_moment[k] = turned.p[k] + (carried - 1.0) * base.p[k];
+  }
 
   // Islands worker, worker + workers, ... round by round, in the order that decides who wins.
   void carry(int worker, int workers) {
@@ -129,21 +208,25 @@ class Solve {
 
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
-  void start(IslandState &state, int island) {
+  void prepare(IslandState &state, int island) {
     const size_t n = size_t(view_.variable_count);
     state.candidate.resize(n);
     state.best = seed_;
     int most_rows = 0;
     for (int t = 0; t < view_.term_count; ++t)
       if (view_.terms[t].kind == TermKind::callback) most_rows = std::max(most_rows, view_.terms[t].rows);
-    state.buffer.resize(size_t(view_.dof) + size_t(most_rows) * (1 + n));
+    state.buffer.resize(size_t(view_.dof) + n + size_t(most_rows) * (1 + n));
     IslandControl &c = state.control;
-    c.data = data_.data(), c.posture = request_.posture, c.seed = seed_.data();
+    c.data = data_.data(), c.posture = posture_.data(), c.seed = seed_.data();
     c.callback = request_.callback, c.context = request_.context, c.buffer = state.buffer.data();
-    c.random = {mix(request_.rng, uint64_t(island)), 0};
+    c.random = {mix(mix(request_.rng, request_.stream), uint64_t(island)), 0};
     c.index = island;
     c.candidate = state.candidate.data(), c.best = state.best.data(), c.best_cost = 1e300;
-    kernels_.start(view_, request_.options, state.memory, c);
+  }
+
+  void start(IslandState &state, int island) {
+    prepare(state, island);
+    kernels_.start(view_, request_.options, state.memory, state.control);
     state.started = true;
   }
 
@@ -160,6 +243,7 @@ class Solve {
       }
       if (ended == RoundEnd::running) break;
       if (accept(state, generation, island)) break;
+      if (stop_.load(std::memory_order_relaxed)) break;
       kernels_.reject(view_, request_.options, state.memory, c);
       if (std::isfinite(request_.timeout) && elapsed() > request_.timeout) break;
     }
@@ -173,6 +257,7 @@ class Solve {
     if (!verify(posture, errors)) return false;
     if (request_.valid && !request_.valid(posture.data())) return false;
     std::lock_guard<std::mutex> lock(mutex_);
+    if (request_.collect > 0) return !gather(std::move(posture), std::move(errors), state.control.candidate_cost);
     if (rank(generation, island) > winner_.load()) return true;
     winner_.store(rank(generation, island), std::memory_order_release);
     outcome_.success = true, outcome_.ending = Ending::solved;
@@ -182,9 +267,33 @@ class Solve {
     return true;
   }
 
+  // Keeps an answer that is not there yet; false when there are enough. The islands then take turns on one thread.
+  bool gather(std::vector<double> posture, std::vector<double> errors, double cost) {
+    const auto same = [&](const Answer &answer) {
+      for (int i = 0; i < view_.variable_count; ++i) {
+        const size_t k = size_t(view_.sources[i]);
+        double difference = std::abs(answer.q[k] - posture[k]);
+        if (problem_.turns()[size_t(i)]) difference = std::abs(difference - kTurn * std::round(difference / kTurn));
+        if (difference > request_.distinct) return false;
+      }
+      return true;
+    };
+    if (std::none_of(outcome_.answers.begin(), outcome_.answers.end(), same)) {
+      outcome_.answers.push_back({std::move(posture), std::move(errors), cost});
+      fruitless_ = 0;
+    } else {
+      ++fruitless_;
+    }
+    // Answers found again and again: the set is complete, as far as sampling can tell.
+    const bool exhausted = fruitless_ > 30 + 10 * int64_t(outcome_.answers.size());
+    if (int64_t(outcome_.answers.size()) < request_.collect && !exhausted) return true;
+    stop_.store(true);
+    return false;
+  }
+
   // The full posture of active variables, each brought within half a turn of the seed where limits allow.
   std::vector<double> full(const double *variables) const {
-    std::vector<double> posture(request_.posture, request_.posture + view_.dof);
+    std::vector<double> posture = posture_;
     for (int i = 0; i < view_.variable_count; ++i) {
       double value = variables[i];
       const double seed = seed_[size_t(i)];
@@ -238,7 +347,7 @@ class Solve {
   }
 
   Outcome check_only() {
-    outcome_.q.assign(request_.posture, request_.posture + view_.dof);
+    outcome_.q = posture_;
     outcome_.success = verify(outcome_.q, outcome_.errors) && (!request_.valid || request_.valid(outcome_.q.data()));
     outcome_.ending = outcome_.success ? Ending::solved : Ending::attempts;
     outcome_.counts.evaluations = 1;
@@ -256,6 +365,12 @@ class Solve {
       total.bred_starts += own.bred_starts, total.wipeouts += own.wipeouts, total.rejected += own.rejected;
       if (state.control.best_cost < best) best = state.control.best_cost, best_ = state.best;
     }
+    if (!outcome_.answers.empty()) {
+      outcome_.success = true;
+      outcome_.q = outcome_.answers.front().q, outcome_.errors = outcome_.answers.front().errors;
+      outcome_.cost = outcome_.answers.front().cost;
+      if (stop_.load() && int64_t(outcome_.answers.size()) >= request_.collect) outcome_.ending = Ending::solved;
+    }
     if (!outcome_.success) {
       outcome_.q = full(best_.data());
       outcome_.cost = best;
@@ -267,15 +382,18 @@ class Solve {
 
   const Problem &problem_;
   const SolveRequest &request_;
-  const ProblemView view_;
+  ProblemView view_;
+  std::vector<ActiveAxis> axes_;
+  std::vector<LinkPoint> points_;
   const SearchKernels &kernels_;
   const Clock::time_point begin_;
-  std::vector<double> data_, seed_, best_;
+  std::vector<double> data_, posture_, seed_, best_;
   std::vector<IslandState> islands_;
   std::atomic<int64_t> winner_{std::numeric_limits<int64_t>::max()}, starts_{0};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   double next_check_ = 0.05;
+  int64_t fruitless_ = 0;
   Outcome outcome_;
 };
 

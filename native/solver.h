@@ -17,7 +17,13 @@ struct SolveRequest {
   double timeout = 0.005;           // seconds; infinite where only evaluations count
   int64_t evaluations = -1;         // -1: no bound
   int64_t attempts = -1;            // local searches; -1: no bound
-  uint64_t rng = 0;
+  uint64_t rng = 0, stream = 0;
+  const Placement *base = nullptr;  // the robot stands here instead of where it was described
+  int64_t collect = 0;              // gather up to so many distinct answers instead of stopping at the first
+  double distinct = 1e-2;           // answers whose joints all differ by less are one
+  double refine = 0;                // seconds for the preferences, once the musts are met
+  int64_t refine_evaluations = -1;  // or a bound on the work
+  int refine_patience = 48;         // local optima in a row that bring nothing better end it
   int threads = 1;
   SearchOptions options;
   Callback callback = nullptr;
@@ -30,16 +36,24 @@ struct SolveRequest {
 
 enum class Ending : int { solved, timeout, evaluations, attempts, interrupted, failed };
 
+struct Answer {
+  std::vector<double> q, errors;
+  double cost;
+};
+
 struct Outcome {
   Ending ending = Ending::timeout;
   bool success = false;
   std::vector<double> q;        // full posture: the answer, or the best found
   std::vector<double> errors;   // per term
   double cost = 0;              // of the must goals, weighted
+  double preference = 0;        // of the preferences, weighted
   double seconds = 0;
   Counts counts{};
   int island = 0;
   int64_t generation = 0;
+  std::vector<int> clipped;     // entries of q whose seed was outside its limits
+  std::vector<Answer> answers;  // when gathering, in the order found
 };
 
 Outcome solve(const Problem &problem, const SolveRequest &request);

@@ -11,17 +11,19 @@ namespace memetik {
 inline namespace MEMETIK_ARCH {
 
 struct Step {
-  Lane *matrix;    // the smaller of rows x rows and variables x variables, lower triangle
+  Lane *matrix;    // the smaller of rows x rows and variables x variables, lower triangle; no more than the latter
   Lane *right;     // right-hand side, then solution
   Lane *change;    // dq
   Lane *metric;    // D, zero where a variable is left out
+  Lane *gradient;  // J^T r
 
   void layout(const ProblemView &v, Arena &arena) {
-    const size_t m = v.row_count, n = v.variable_count, size = m > n ? m : n;
-    matrix = arena.take<Lane>(size * size);
-    right = arena.take<Lane>(size);
+    const size_t n = v.variable_count;
+    matrix = arena.take<Lane>(n * n);
+    right = arena.take<Lane>(n);
     change = arena.take<Lane>(n);
     metric = arena.take<Lane>(n);
+    gradient = arena.take<Lane>(n);
   }
 };
 
@@ -159,19 +161,9 @@ inline void solve_by_variables(const ProblemView &v, Evaluation &e, Step &s, int
   for (int i = 0; i < n; ++i) s.change[i] *= s.right[i];
 }
 
-// Moves every lane by one bounded step; lanes in `skip` (just started) stay where they are.
-inline void take_step(const ProblemView &v, const SearchOptions &o, Evaluation &e, Step &s, const Lane &cost, unsigned skip) {
-  const int n = v.variable_count, rows = v.must_rows;
-  gradient_of(v, e, rows, s.change);
-  free_variables(v, e, s, s.change);
-  const Lane damping = o.damping * cost + Lane(1e-12);
-  if (rows <= n) {
-    solve_by_rows(v, e, s, rows, damping);
-  } else {
-    Lane *gradient = s.matrix + size_t(n) * n;  // rows > n leaves room behind the matrix
-    for (int i = 0; i < n; ++i) gradient[i] = s.change[i];
-    solve_by_variables(v, e, s, rows, damping, gradient);
-  }
+// Applies s.change, no joint by more than max_step; lanes in `skip` stay where they are.
+inline void move_lanes(const ProblemView &v, const SearchOptions &o, Evaluation &e, const Step &s, unsigned skip) {
+  const int n = v.variable_count;
   Lane largest(0.0);
   for (int i = 0; i < n; ++i) largest = max(largest, abs(s.change[i]));
   Lane shrink = min(Lane(1.0), o.max_step / max(largest, Lane(1e-12)));
@@ -182,6 +174,25 @@ inline void take_step(const ProblemView &v, const SearchOptions &o, Evaluation &
     if (!v.circular[i]) q = clamp(q, Lane(v.lower[i]), Lane(v.upper[i]));
     e.q[i] = q;
   }
+}
+
+// One bounded step on the first `rows` rows, in the form that has a matrix of the size of q.
+inline void step_by_variables(const ProblemView &v, const SearchOptions &o, Evaluation &e, Step &s, int rows, const Lane &damping,
+                              unsigned skip) {
+  gradient_of(v, e, rows, s.gradient);
+  free_variables(v, e, s, s.gradient);
+  solve_by_variables(v, e, s, rows, damping, s.gradient);
+  move_lanes(v, o, e, s, skip);
+}
+
+// One bounded step on the musts.
+inline void take_step(const ProblemView &v, const SearchOptions &o, Evaluation &e, Step &s, const Lane &cost, unsigned skip) {
+  const Lane damping = o.damping * cost + Lane(1e-12);
+  if (v.must_rows > v.variable_count) return step_by_variables(v, o, e, s, v.must_rows, damping, skip);
+  gradient_of(v, e, v.must_rows, s.gradient);
+  free_variables(v, e, s, s.gradient);
+  solve_by_rows(v, e, s, v.must_rows, damping);
+  move_lanes(v, o, e, s, skip);
 }
 
 }  // namespace MEMETIK_ARCH

@@ -16,8 +16,6 @@ struct Row {
   Vector3 linear, angular;
 };
 
-MEMETIK_INLINE Vector3 zero3() { return {Lane(0.0), Lane(0.0), Lane(0.0)}; }
-
 // Rotation R_target^T R, columns.
 MEMETIK_INLINE Frame from_target(const double *target, const Frame &f) {
   return {back(target, f.x), back(target, f.y), back(target, f.z), zero3()};
@@ -72,6 +70,30 @@ MEMETIK_INLINE void rotation_range_rows(const double *d, const Frame &f, Row *ro
   }
 }
 
+// The smallest turn s that takes the axis a to d = R_target^T R a, spin about a being free: s = f(angle) a x d with
+// f = angle / sin(angle); ds = f a x dd + f'(angle) dangle a x d, dd = omega x d, dangle = -a.dd / sin(angle).
+MEMETIK_INLINE void swing_range_rows(const double *d, const Frame &f, Row *rows) {
+  const Vector3 a = vector(d + 9);
+  const Vector3 turned = back(d, turn(f, a));
+  const Vector3 c = cross(a, turned);
+  const Lane sine = norm(c), cosine = dot(a, turned), angle = atan2(sine, cosine);
+  const Mask small = sine < Lane(1e-4);
+  const Lane inverse = 1.0 / max(sine, Lane(1e-4));
+  const Lane factor = select(small, Lane(1.0), angle * inverse);
+  const Lane rate = select(small, Lane(0.0), (sine - angle * cosine) * inverse * inverse * inverse);  // f' / sin
+  const Lane s[3] = {factor * c.x, factor * c.y, factor * c.z}, cc[3] = {c.x, c.y, c.z};
+  const Vector3 away = cross(turned, a);  // a.dd = omega.(turned x a)
+  for (int k = 0; k < 3; ++k) {
+    const double lower = d[12 + k], upper = d[15 + k];
+    // Row k of a x (omega x d) = omega (a.d) - d (a.omega).
+    const Lane turned_k = k == 0 ? turned.x : k == 1 ? turned.y : turned.z;
+    Vector3 angular = (-(factor * turned_k)) * a;
+    (k == 0 ? angular.x : k == 1 ? angular.y : angular.z) += factor * cosine;
+    angular = angular - (rate * cc[k]) * away;
+    rows[k] = {outside(s[k], lower, upper), zero3(), slope(s[k], lower, upper) * turn(d, angular)};
+  }
+}
+
 MEMETIK_INLINE void align_rows(const double *d, const Frame &f, Row *rows) {
   const Vector3 a = turn(f, vector(d));
   rows[0] = {a.x - Lane(d[3]), zero3(), {Lane(0.0), a.z, -a.y}};
@@ -106,7 +128,7 @@ MEMETIK_INLINE void cone_row(const double *d, const Frame &f, Row *rows) {
   const Vector3 a = turn(f, vector(d));
   Vector3 away;
   const Lane angle = angle_between(a, vector(d + 3), away);
-  rows[0] = {outside(angle, -1.0, d[6]), zero3(), slope(angle, -1.0, d[6]) * away};
+  rows[0] = {outside(angle, d[6], d[7]), zero3(), slope(angle, d[6], d[7]) * away};
 }
 
 MEMETIK_INLINE void side_row(const double *d, const Frame &f, Row *rows) {
@@ -164,25 +186,27 @@ MEMETIK_INLINE void repulsion_row(const double *d, const Frame &f, Row *rows) {
   rows[0] = {r, (-(inverse * inverse) * inverse_or_zero(length)) * way, zero3()};
 }
 
-// E = R_target^T R = Rz(yaw) Ry(pitch) Rx(roll), each angle outside its range. Where pitch is +-90 degrees only yaw
-// minus or plus roll is defined: roll is taken as zero there, and the rates stay bounded.
-MEMETIK_INLINE void roll_pitch_yaw_rows(const double *d, const Frame &f, Row *rows) {
-  const Frame e = from_target(d, f);
+// R = Rz(yaw) Ry(pitch) Rx(roll), each angle's turn from its centre outside its range. Where pitch is +-90 degrees only
+// yaw minus or plus roll is defined: roll is taken at its centre there, and the rates stay bounded.
+MEMETIK_INLINE void roll_pitch_yaw_rows(const double *d, const Frame &e, Row *rows) {
   const Lane cosine = sqrt(e.x.x * e.x.x + e.x.y * e.x.y);
   const Mask upright = cosine < Lane(1e-6);
   const Lane inverse = cosine / max(cosine * cosine, Lane(1e-6));
-  const Lane roll = select(upright, Lane(0.0), atan2(e.y.z, e.z.z)), pitch = atan2(-e.x.z, cosine);
-  const Lane yaw = select(upright, atan2(-e.y.x, e.y.y), atan2(e.x.y, e.x.x));
+  const Lane roll = select(upright, Lane(d[0]), atan2(e.y.z, e.z.z)), pitch = atan2(-e.x.z, cosine);
+  // Upright, R = Rz(yaw -+ roll) Ry(+-90): its second column tells yaw -+ roll.
+  const Lane both = select(e.x.z < Lane(0.0), Lane(d[0]), Lane(-d[0]));
+  const Lane yaw = select(upright, atan2(-e.y.x, e.y.y) + both, atan2(e.x.y, e.x.x));
   const Lane cy = select(upright, e.y.y, e.x.x * inverse), sy = select(upright, -e.y.x, e.x.y * inverse);
-  // Angular velocity in the target's axes = yaw' z + pitch' (-sy, cy, 0) + roll' (cy cp, sy cp, -sp).
+  // Angular velocity = yaw' z + pitch' (-sy, cy, 0) + roll' (cy cp, sy cp, -sp).
   const Lane sp = -e.x.z;
   const Lane value[3] = {roll, pitch, yaw};
   const Vector3 rate[3] = {{cy * inverse, sy * inverse, Lane(0.0)},
                            {-sy, cy, Lane(0.0)},
                            {cy * sp * inverse, sy * sp * inverse, Lane(1.0)}};
   for (int k = 0; k < 3; ++k) {
-    const double lower = d[9 + k], upper = d[12 + k];
-    rows[k] = {outside(value[k], lower, upper), zero3(), slope(value[k], lower, upper) * turn(d, rate[k])};
+    const double lower = d[3 + k], upper = d[6 + k];
+    const Lane away = value[k] - Lane(d[k]), x = away - 6.283185307179586 * round(away * Lane(0.15915494309189535));
+    rows[k] = {outside(x, lower, upper), zero3(), slope(x, lower, upper) * rate[k]};
   }
 }
 
@@ -229,6 +253,7 @@ inline void frame_rows(const Term &term, const double *d, const Frame &f, Row *r
     case TermKind::point: return point_rows(d, f, rows);
     case TermKind::rotation: return rotation_rows(d, f, rows);
     case TermKind::rotation_range: return rotation_range_rows(d, f, rows);
+    case TermKind::swing_range: return swing_range_rows(d, f, rows);
     case TermKind::align: return align_rows(d, f, rows);
     case TermKind::twist: return twist_row(d, f, rows);
     case TermKind::cone: return cone_row(d, f, rows);

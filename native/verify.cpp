@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "placement.h"
 
 namespace memetik {
 namespace {
@@ -20,15 +24,6 @@ V turn(const double *R, V v) { return {dot(at(R), v), dot(at(R + 3), v), dot(at(
 V back(const double *R, V v) { return v.x * at(R) + v.y * at(R + 3) + v.z * at(R + 6); }
 double angle(V a, V b) { return std::atan2(norm(cross(a, b)), dot(a, b)); }
 double outside(double x, double lower, double upper) { return x > upper ? x - upper : x < lower ? x - lower : 0.0; }
-
-Placement product(const Placement &a, const Placement &b) {
-  Placement out;
-  for (int r = 0; r < 3; ++r) {
-    for (int c = 0; c < 3; ++c) out.R[3 * r + c] = a.R[3 * r] * b.R[c] + a.R[3 * r + 1] * b.R[3 + c] + a.R[3 * r + 2] * b.R[6 + c];
-    out.p[r] = a.p[r] + dot(at(a.R + 3 * r), at(b.p));
-  }
-  return out;
-}
 
 Placement relative(const Placement &reference, const Placement &p) {
   Placement out;
@@ -90,14 +85,19 @@ double frame_error(const Term &term, const double *d, const Placement &f) {
       const double s = norm(q.v), scale = s < 1e-9 ? 2.0 : 2 * std::atan2(s, q.w) / s;
       return norm3(outside(scale * q.v.x, d[9], d[12]), outside(scale * q.v.y, d[10], d[13]), outside(scale * q.v.z, d[11], d[14]));
     }
+    case TermKind::swing_range: {
+      const V a = at(d + 9), turned = back(d, turn(f.R, a)), c = cross(a, turned);
+      const double sine = norm(c), scale = sine < 1e-9 ? 1.0 : angle(a, turned) / sine;
+      return norm3(outside(scale * c.x, d[12], d[15]), outside(scale * c.y, d[13], d[16]), outside(scale * c.z, d[14], d[17]));
+    }
     case TermKind::align: return angle(turn(f.R, at(d)), at(d + 3));
     case TermKind::twist: {
       rotation_error(d, f.R, E);
       const Quaternion q = quaternion(E);
       return std::abs(outside(2 * std::atan2(dot(q.v, at(d + 9)), q.w), d[12], d[13]));
     }
-    case TermKind::cone: return std::max(0.0, angle(turn(f.R, at(d)), at(d + 3)) - d[6]);
-    case TermKind::side: return std::max(0.0, dot(turn(f.R, at(d)), at(d + 3)));
+    case TermKind::cone: return std::abs(outside(angle(turn(f.R, at(d)), at(d + 3)), d[6], d[7]));
+    case TermKind::side: return std::asin(std::clamp(dot(turn(f.R, at(d)), at(d + 3)), 0.0, 1.0));
     case TermKind::look_at: return angle(turn(f.R, at(d)), at(d + 3) - x);
     case TermKind::line: {
       const V to = x - at(d), u = at(d + 3);
@@ -107,12 +107,14 @@ double frame_error(const Term &term, const double *d, const Placement &f) {
     case TermKind::distance: return std::abs(outside(norm(x - at(d)), d[3], d[4]));
     case TermKind::repulsion: return std::max(0.0, d[3] - norm(x - at(d)));
     case TermKind::roll_pitch_yaw: {
-      rotation_error(d, f.R, E);
-      const double cosine = std::hypot(E[0], E[3]);
+      const double *R = f.R, cosine = std::hypot(R[0], R[3]);
       const bool upright = cosine < 1e-6;
-      const double roll = upright ? 0.0 : std::atan2(E[7], E[8]), pitch = std::atan2(-E[6], cosine);
-      const double yaw = upright ? std::atan2(-E[1], E[4]) : std::atan2(E[3], E[0]);
-      return norm3(outside(roll, d[9], d[12]), outside(pitch, d[10], d[13]), outside(yaw, d[11], d[14]));
+      const double roll = upright ? d[0] : std::atan2(R[7], R[8]), pitch = std::atan2(-R[6], cosine);
+      const double yaw = upright ? std::atan2(-R[1], R[4]) + (R[6] < 0 ? d[0] : -d[0]) : std::atan2(R[3], R[0]);
+      const auto beyond = [&](double value, int k) {
+        return outside(std::remainder(value - d[k], 2 * std::numbers::pi), d[3 + k], d[6 + k]);
+      };
+      return norm3(beyond(roll, 0), beyond(pitch, 1), beyond(yaw, 2));
     }
     case TermKind::pivot: {
       const V a = turn(f.R, at(d)), to = at(d + 5) - x;
@@ -161,6 +163,74 @@ void Verifier::center_of_mass(const ProblemView &v, double *out) const {
   for (int k = 0; k < 3; ++k) out[k] /= v.total_mass;
 }
 
+// Norm of the scaled gravity torques: each mass turns the axes that carry it.
+double Verifier::effort(const ProblemView &v, const Term &term, const double *d) const {
+  std::vector<double> torque(size_t(v.variable_count), 0.0);
+  for (int b = 0; b < v.body_count; ++b) {
+    const Body &body = v.bodies[b];
+    const Placement &carrier = axes_[size_t(body.axis)];
+    const V x = at(carrier.p) + turn(carrier.R, at(body.com));
+    for (int a = body.axis; a >= 0; a = v.axes[a].axis.parent) {
+      const Axis &axis = v.axes[a].axis;
+      if (axis.variable < 0) continue;
+      const Placement &f = axes_[size_t(a)];
+      const V z = {f.R[2], f.R[5], f.R[8]}, rate = axis.prismatic ? z : cross(z, x - at(f.p));
+      torque[size_t(axis.variable)] -= axis.multiplier * body.mass * dot(at(d), rate);
+    }
+  }
+  double square = 0;
+  for (int i = 0; i < term.variable_count; ++i) {
+    const double scaled = d[3 + i] * torque[size_t(v.term_variables[term.variables + i])];
+    square += scaled * scaled;
+  }
+  return std::sqrt(square);
+}
+
+// sqrt(det(J J^T)) of the rows that the mode asks for, by elimination.
+double Verifier::manipulability(const ProblemView &v, const Term &term, const double *d) const {
+  const int rows = d[0] == 0 ? 6 : 3, first = d[0] == 2 ? 3 : 0;
+  std::vector<double> J(size_t(6 * v.variable_count), 0.0);
+  const V tip = at(points_[size_t(term.frame)].p);
+  for (int i = 0; i < term.axis_count; ++i) {
+    const TermAxis &ta = v.term_axes[term.axes + i];
+    const Placement &f = axes_[size_t(ta.axis)];
+    const bool prismatic = v.axes[ta.axis].axis.prismatic;
+    const V z = {f.R[2], f.R[5], f.R[8]}, linear = prismatic ? z : cross(z, tip - at(f.p)), angular = prismatic ? V{0, 0, 0} : z;
+    const double column[6] = {linear.x, linear.y, linear.z, angular.x, angular.y, angular.z};
+    for (int k = 0; k < 6; ++k) J[size_t(6 * ta.variable + k)] += ta.sign * column[k];
+  }
+  double A[6][6] = {}, determinant = 1;
+  for (int r = 0; r < rows; ++r)
+    for (int c = 0; c < rows; ++c)
+      for (int i = 0; i < v.variable_count; ++i) A[r][c] += J[size_t(6 * i + first + r)] * J[size_t(6 * i + first + c)];
+  for (int k = 0; k < rows; ++k) {
+    if (!(A[k][k] > 0)) return 0.0;
+    determinant *= A[k][k];
+    for (int r = k + 1; r < rows; ++r) {
+      const double factor = A[r][k] / A[k][k];
+      for (int c = k; c < rows; ++c) A[r][c] -= factor * A[k][c];
+    }
+  }
+  return std::sqrt(determinant);
+}
+
+double Verifier::user_error(const UserFunction &function, const double *posture) const {
+  double q[kMostUserJoints], poses[16 * kMostUserLinks], residual[kMostUserRows], square = 0;
+  for (int j = 0; j < function.joints; ++j) q[j] = posture[int(function.entries[j])];
+  for (int l = 0; l < function.links; ++l) {
+    const Placement &f = points_[size_t(function.frames[l])];
+    double *pose = poses + 16 * l;
+    for (int r = 0; r < 3; ++r) {
+      std::copy(f.R + 3 * r, f.R + 3 * r + 3, pose + 4 * r);
+      pose[4 * r + 3] = f.p[r];
+    }
+    pose[12] = pose[13] = pose[14] = 0, pose[15] = 1;
+  }
+  function.residual(q, poses, residual);
+  for (int k = 0; k < function.rows; ++k) square += residual[k] * residual[k];
+  return std::isfinite(square) ? std::sqrt(square) : std::numeric_limits<double>::infinity();
+}
+
 double Verifier::error(const ProblemView &v, const Term &term, const double *data, const double *posture) const {
   const double *d = data + term.data;
   switch (term.kind) {
@@ -185,8 +255,20 @@ double Verifier::error(const ProblemView &v, const Term &term, const double *dat
       for (int k = 0; k < term.rows; ++k) worst = std::max(worst, dot(at(com), at(d + 1 + 4 * k)) - d[4 + 4 * k]);
       return worst;
     }
-    case TermKind::effort:
-    case TermKind::manipulability:
+    case TermKind::effort: return effort(v, term, d);
+    case TermKind::manipulability: return 1.0 / (1.0 + manipulability(v, term, d) / d[1]);
+    case TermKind::pivot_chain: {
+      const V pivot = term.reference < 0 ? at(d)
+                                         : at(points_[size_t(term.reference)].p) + turn(points_[size_t(term.reference)].R, at(d));
+      double nearest = std::numeric_limits<double>::infinity();
+      for (int k = 4; k + 1 < term.data_size; ++k) {
+        const V a = at(points_[size_t(d[k])].p), side = at(points_[size_t(d[k + 1])].p) - a;
+        const double square = dot(side, side), t = square > 0 ? std::clamp(dot(pivot - a, side) / square, 0.0, 1.0) : 0.0;
+        nearest = std::min(nearest, norm(a + t * side - pivot));
+      }
+      return nearest;
+    }
+    case TermKind::compiled: return user_error(UserFunction(d, term.rows), posture);
     case TermKind::callback: return 0.0;
     default:
       return frame_error(term, d,

@@ -173,7 +173,7 @@ size_t island_bytes(const ProblemView &v, const SearchOptions &o) {
   Arena arena{nullptr, sizeof(Island) + 64};
   Island island;
   island.layout(v, o, arena);
-  return arena.used + 64;
+  return (arena.used + 127) & ~size_t(63);
 }
 
 void start(const ProblemView &v, const SearchOptions &o, void *memory, IslandControl &c) {

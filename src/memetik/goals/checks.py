@@ -1,0 +1,124 @@
+"""What goals ask of their arguments: axes, directions, ranges, tolerances, in the form the core takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from memetik.errors import GoalError
+
+DEFAULT_TOLERANCE = 1e-5
+"""Metres and radians: what a must has to reach where the user says nothing."""
+
+ROTATION_SCALE = 0.3
+"""Metres per radian: how much a turn weighs against a way."""
+
+LOOSE = 1e-3
+"""Radians: from here on a tolerance is a range that may be used, not the rounding of a direction."""
+
+Range = float | tuple[float, float]
+"""One number, or (lower, upper)."""
+
+_AXES = {
+    sign + name: factor * row
+    for name, row in zip("xyz", np.eye(3), strict=True)
+    for sign, factor in (("", 1.0), ("+", 1.0), ("-", -1.0))
+}
+
+
+def as_vector(value: Any, name: str, size: int = 3) -> np.ndarray:
+    """A checked copy of a point."""
+    array = _numbers(value, name)
+    if array.shape != (size,) or not np.isfinite(array).all():
+        raise GoalError(f"{name} must be {size} finite numbers, not {value!r}.")
+    return array
+
+
+def as_points(value: Any, name: str) -> np.ndarray:
+    """A checked copy of one point or several, as (K, 3)."""
+    array = np.atleast_2d(_numbers(value, name))
+    if array.ndim != 2 or array.shape[1] != 3 or len(array) == 0 or not np.isfinite(array).all():
+        raise GoalError(f"{name} must be a point (3,) or points (K, 3), all finite, not {value!r}.")
+    return array
+
+
+def as_direction(value: Any, name: str) -> np.ndarray:
+    """A unit vector from 'x', '-z', ... or from three numbers that are not all zero."""
+    if isinstance(value, str):
+        if value not in _AXES:
+            raise GoalError(f"{name} must be one of 'x', 'y', 'z', '-x', '-y', '-z' or a vector, not {value!r}.")
+        return _AXES[value].copy()
+    vector = as_vector(value, name)
+    # Scaled first, so that neither tiny nor huge vectors leave the range of numbers when squared.
+    largest = np.abs(vector).max()
+    if largest == 0.0:
+        raise GoalError(f"{name} must have a direction: all of its numbers are zero.")
+    vector = vector / largest
+    return vector / np.linalg.norm(vector)
+
+
+def unit_directions(values: np.ndarray, name: str) -> np.ndarray:
+    """Directions (..., 3) as unit vectors."""
+    lengths = np.linalg.norm(values, axis=-1, keepdims=True)
+    if not (np.isfinite(lengths).all() and (lengths > 0.0).all()):
+        raise GoalError(f"{name} must have a direction: all of its numbers are zero, or some are not finite.")
+    return values / lengths
+
+
+def as_number(value: Any, name: str) -> float:
+    """A finite number."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float | np.integer | np.floating)
+        or not math.isfinite(value)
+    ):
+        raise GoalError(f"{name} must be a finite number, not {value!r}.")
+    return float(value)
+
+
+def as_positive(value: Any, name: str) -> float:
+    """A number above zero."""
+    number = as_number(value, name)
+    if number <= 0.0:
+        raise GoalError(f"{name} must be positive, not {value!r}.")
+    return number
+
+
+def as_angle(value: Any, name: str) -> float:
+    """An angle between 0 and pi."""
+    number = as_number(value, name)
+    if not 0.0 <= number <= math.pi:
+        raise GoalError(f"{name} must lie between 0 and pi radians, not {value!r}.")
+    return number
+
+
+def as_range(value: Any, name: str) -> Range:
+    """One finite number, or a pair (lower, upper) of which one side may be infinite."""
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        pair = _numbers(value, name)
+        if pair.shape != (2,) or np.isnan(pair).any() or not pair[0] < pair[1]:
+            raise GoalError(f"{name} must be a number or a pair (lower, upper) with lower below upper, not {value!r}.")
+        return (float(pair[0]), float(pair[1]))
+    return as_number(value, name)
+
+
+def band_of(wanted: Range, tolerance: float) -> tuple[float, float, float]:
+    """Lower, upper and bound: zero error inside [lower, upper], `bound` of it allowed outside.
+
+    A range is narrowed by the bound, so that what the bound still allows is within what was asked.
+    """
+    if isinstance(wanted, float):
+        return wanted, wanted, tolerance
+    lower, upper = wanted
+    bound = min(tolerance, 0.25 * (upper - lower))
+    return lower + bound, upper - bound, bound
+
+
+def _numbers(value: Any, name: str) -> np.ndarray:
+    try:
+        return np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise GoalError(f"{name} must be made of numbers, not {value!r}.") from None

@@ -1,0 +1,70 @@
+"""The default search: a population of postures, evolved and refined by a bounded Levenberg-Marquardt search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+from memetik import _core
+from memetik.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class Memetic:
+    """Parameters of the memetic search; the defaults were measured (benchmarks/parameters.py).
+
+    islands           independent populations. Threads carry them; their number does not change the result.
+    species           sub-populations of an island that only breed among themselves.
+    population        individuals kept by each species: the best local optima, one for each niche.
+    elites            of these, how many may be mothers.
+    local_iterations  longest local search.
+    stagnation        iterations in a row with less than `progress` that end a local search.
+    progress          share of the squared error that an iteration should take away.
+    random_share      share of new starts drawn at random; the others are bred from the population.
+    wipeout           chance that the worse species dies when a local search brings nothing new.
+    mutation_low, mutation_high
+                      a child's genes are shifted by 2^-s of half their range, s drawn between these, once per child.
+    damping           of the local search, times its squared error.
+    max_step          largest change of a joint in one iteration, radians or metres.
+    round_iterations  iterations of an island before the next one's turn.
+    seed_patience     iterations that the seed's own basin may still take once another individual has an answer.
+    """
+
+    islands: int = 4
+    species: int = 2
+    population: int = 8
+    elites: int = 4
+    local_iterations: int = 30
+    stagnation: int = 2
+    progress: float = 0.02
+    random_share: float = 0.5
+    wipeout: float = 0.1
+    mutation_low: float = 0.0
+    mutation_high: float = 6.0
+    damping: float = 1e-2
+    max_step: float = 1.5
+    round_iterations: int = 12
+    seed_patience: int = 16
+
+    def __post_init__(self) -> None:
+        for name, least in (("islands", 1), ("species", 1), ("population", 1), ("elites", 1), ("local_iterations", 1),
+                            ("stagnation", 1), ("round_iterations", 1), ("seed_patience", 0)):  # fmt: skip
+            value = getattr(self, name)
+            if not isinstance(value, int) or not least <= value <= 10_000:
+                raise InvalidInputError(
+                    f"{name} of Memetic must be a whole number from {least} to 10000, not {value!r}."
+                )
+        for name, low, high in (("progress", 0.0, 1.0), ("random_share", 0.0, 1.0), ("wipeout", 0.0, 1.0),
+                                ("damping", 0.0, 1e6), ("max_step", 1e-6, 1e6), ("mutation_low", 0.0, 60.0),
+                                ("mutation_high", self.mutation_low, 60.0)):  # fmt: skip
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise InvalidInputError(f"{name} of Memetic must lie in {low:g}..{high:g}, not {value!r}.")
+
+    @cached_property
+    def core(self) -> _core.SearchOptions:
+        """These parameters as the core takes them."""
+        options = _core.SearchOptions()
+        for f in fields(self):
+            setattr(options, f.name, getattr(self, f.name))
+        return options

@@ -1,0 +1,349 @@
+"""A robot, what is wanted of it, and the verb: solve."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from memetik import _core
+from memetik.errors import GoalError, InvalidInputError, UnknownNameError
+from memetik.goals.base import MUST, Goal
+from memetik.goals.compiler import Compiler, OpenTarget
+from memetik.robot.robot import Robot
+from memetik.robot.transforms import as_pose
+from memetik.solve.methods import Memetic, method_named
+from memetik.solve.solution import BatchSolution, Solution
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_TIMEOUT = 0.1
+"""Seconds a solve may take where the user bounds neither time nor work."""
+
+TARGET_FORMS = ("numbers", "pose", "rotation", "direction")
+"""What an open target may hold, in the order of TargetForm in native/owned_problem.h."""
+
+
+class Problem:
+    """Goals on a robot, compiled once; solved as often as wanted, from any thread.
+
+    robot   the robot.
+    goals   what is wanted. Goals whose target was left open get it at each solve.
+    fixed   joints that keep the seed's value: names, or {name: value} to hold them there.
+    """
+
+    def __init__(
+        self, robot: Robot, goals: Goal | Iterable[Goal], *, fixed: Iterable[str] | Mapping[str, float] | None = None
+    ):
+        if not isinstance(robot, Robot):
+            raise InvalidInputError(
+                f"a Problem needs a Robot, such as mk.load_robot('panda'), not {type(robot).__name__}."
+            )
+        self.robot = robot
+        self.goals: tuple[Goal, ...] = (goals,) if isinstance(goals, Goal) else tuple(goals)
+        for goal in self.goals:
+            if not isinstance(goal, Goal):
+                raise GoalError(f"goals are made by mk.Pose, mk.Position and the like, not {type(goal).__name__}.")
+        if not self.goals:
+            raise GoalError("a Problem needs at least one goal.")
+        self.fixed: dict[str, float | None] = dict(fixed) if isinstance(fixed, Mapping) else dict.fromkeys(fixed or ())
+        self._compile()
+
+    def _compile(self) -> None:
+        compiler = Compiler(self.robot)
+        for goal in self.goals:
+            compiler.add(goal)
+        held = [self._entry(name) for name in self.fixed]
+        self._core = _core.Problem(
+            self.robot.core,
+            compiler.points,
+            [term.row for term in compiler.terms],
+            np.ascontiguousarray(self.robot.lower),
+            np.ascontiguousarray(self.robot.upper),
+            held,
+            [
+                (math.prod(t.shape), TARGET_FORMS.index(t.form) if t.form in TARGET_FORMS else 0)
+                for t in compiler.targets
+            ],
+            compiler.copies,
+            compiler.seed_copies,
+        )
+        # The core sorts terms by priority; its order is what errors come in.
+        order = sorted(range(len(compiler.terms)), key=lambda k: self.goals[compiler.terms[k].goal].priority)
+        self._terms = [compiler.terms[k] for k in order]
+        self._callbacks = {order.index(k): goal for k, goal in compiler.callbacks.items()}
+        self.open_targets: tuple[OpenTarget, ...] = tuple(compiler.targets)
+        self.goal_names: tuple[str, ...] = _unique_names(self.goals)
+        self._neutral = np.array(self.robot.neutral)
+        for name, value in self.fixed.items():
+            if value is not None:
+                self._neutral[self._entry(name)] = float(value)
+        self._held_values = [(self._entry(name), float(v)) for name, v in self.fixed.items() if v is not None]
+        self._has_preferences = any(goal.priority > MUST for goal in self.goals)
+
+    @property
+    def variables(self) -> list[str]:
+        """The joints that the search may move."""
+        return [self.robot.joint_names[k] for k in self._core.variables]
+
+    def solve(
+        self,
+        *targets: Any,
+        seed: Any = None,
+        timeout: float | None = None,
+        evaluations: int | None = None,
+        rng: int | tuple[int, int] = 0,
+        threads: int = 1,
+        method: Any = "memetic",
+        attempts: int | None = None,
+        valid: Callable[[np.ndarray], bool] | None = None,
+        refine: float | None = None,
+        refine_evaluations: int | None = None,
+        base: Any = None,
+    ) -> Any:
+        """Finds a posture that meets the goals.
+
+        targets      open targets in the order of their goals, or one dict {goal name: target}. With one more dimension
+                     in front, (N, ...), each element is solved and a BatchSolution returned.
+        seed         where to start, (dof,) or {joint: value} or, for a batch, (N, dof); its own basin is searched
+                     first. By default the middle of the limits.
+        timeout      seconds of wall time. By default 0.1 where `evaluations` is not given.
+        evaluations  bound on the work (one evaluation: all goals once at one posture). The result then depends on
+                     nothing but the inputs and `rng`, whatever `threads` is.
+        rng          seed of the random numbers, or (seed, stream). Element k of a batch uses stream k.
+        threads      how many threads carry the search's islands, or the elements of a batch.
+        method       "memetic", or mk.methods.Memetic(...) with other parameters.
+        attempts     bound on the number of local searches.
+        valid        a predicate of a posture (dof,), asked inside the loop: the search goes on until it says yes.
+        refine       seconds to improve preferences once the musts hold (by default what is left of the timeout);
+                     `refine_evaluations` bounds the work instead.
+        base         the robot's base pose (4, 4), or (N, 4, 4) for a batch.
+        """
+        settings = self._settings(timeout, evaluations, attempts, rng, threads, refine, refine_evaluations, method, 0)
+        try:
+            if seed is None or seed.ndim == 1:
+                posture = self._posture(seed)
+                outcome = self._core.solve(targets, posture, settings, base, valid, self._callback())
+                if outcome is not None:
+                    return Solution(self, targets, outcome)
+        except (TypeError, AttributeError):
+            pass  # something needs converting: below, with sentences for what is wrong
+        checked = self._checked_targets(targets)
+        seeds = self._checked_seed(seed)
+        base = None if base is None else as_pose(base, "the base")
+        counts = {len(t) for t, d in zip(checked, self.open_targets, strict=True) if t.ndim > len(d.shape)}
+        counts |= {len(seeds)} if seeds.ndim == 2 else set()
+        counts |= {len(base)} if base is not None and base.ndim == 3 else set()
+        if len(counts) > 1:
+            raise InvalidInputError(f"targets, seeds and bases of a batch must have one length, not {sorted(counts)}.")
+        if not counts:
+            base = None if base is None else np.ascontiguousarray(base[:3])
+            outcome = self._core.solve(checked, seeds, settings, base, valid, self._callback())
+            return Solution(self, checked, outcome)
+        return self._solve_batch(checked, np.atleast_2d(seeds), settings, base, counts.pop(), valid)
+
+    def _solve_batch(
+        self, targets: tuple[np.ndarray, ...], seeds: np.ndarray, settings: Any, base: Any, count: int, valid: Any
+    ) -> BatchSolution:
+        if valid is not None or self._callbacks:
+            raise InvalidInputError("a batch is solved natively: `valid` and goals of your own are for single solves.")
+        if base is not None and base.ndim == 2:
+            base = np.broadcast_to(base, (count, 4, 4))
+        arrays = self._core.solve_batch(
+            targets, seeds, settings, None if base is None else np.ascontiguousarray(base), count, 0
+        )
+        return BatchSolution(self, targets, arrays)
+
+    def solve_all(
+        self,
+        *targets: Any,
+        seed: Any = None,
+        most: int = 64,
+        timeout: float | None = None,
+        evaluations: int | None = None,
+        rng: int | tuple[int, int] = 0,
+        method: Any = "memetic",
+        distinct: float = 1e-2,
+        valid: Callable[[np.ndarray], bool] | None = None,
+    ) -> list[Solution]:
+        """The distinct solutions found, nearest to the seed first.
+
+        most      stop when so many are found. The search also stops when it keeps finding the same ones.
+        distinct  radians or metres: postures whose joints all differ by less are one (full turns do not count).
+        """
+        settings = self._settings(
+            1.0 if timeout is None and evaluations is None else timeout,
+            evaluations,
+            None,
+            rng,
+            1,
+            0.0,
+            None,
+            method,
+            most,
+            distinct,
+        )
+        checked = self._checked_targets(targets)
+        seeds = self._checked_seed(seed)
+        outcome = self._core.solve(checked, seeds, settings, None, valid, self._callback())
+        found = []
+        for q, errors, cost in outcome.answers:
+            values = {
+                "success": True, "q": q, "errors": errors, "cost": cost, "preference": 0.0, "seconds": outcome.seconds,
+                "evaluations": outcome.evaluations, "starts": outcome.starts,
+            }  # fmt: skip
+            from memetik.solve.solution import Record
+
+            found.append(Solution(self, checked, Record(values), "solved"))
+        return sorted(found, key=lambda solution: float(np.abs(solution.q - seeds).max()))
+
+    def named_errors(self, errors: Sequence[Any]) -> dict[str, dict[str, Any]]:
+        """Errors of the core's terms by goal and label."""
+        named: dict[str, dict[str, Any]] = {name: {} for name in self.goal_names}
+        for term, error in zip(self._terms, errors, strict=True):
+            own = named[self.goal_names[term.goal]]
+            label, k = term.label, 2
+            while label in own:
+                label, k = f"{term.label} {k}", k + 1
+            own[label] = float(error) if np.ndim(error) == 0 else error
+        return named
+
+    def _settings(
+        self, timeout: Any, evaluations: Any, attempts: Any, rng: Any, threads: int, refine: Any, refine_evaluations: Any,
+        method: Any, collect: int, distinct: float = 1e-2,
+    ) -> Any:  # fmt: skip
+        if timeout is None:
+            timeout = DEFAULT_TIMEOUT if evaluations is None else math.inf
+        elif not timeout >= 0.0:
+            raise InvalidInputError(f"timeout is in seconds and must not be negative, not {timeout!r}.")
+        options = MEMETIC.core if method == "memetic" else method_named(method).core
+        seed, stream = rng if isinstance(rng, tuple) else (rng, 0)
+        if refine is None:
+            refine = timeout if self._has_preferences else 0.0
+        if refine_evaluations is None:
+            refine_evaluations = evaluations if evaluations is not None and self._has_preferences else -1
+        try:
+            return _core.Settings(
+                timeout, -1 if evaluations is None else evaluations, -1 if attempts is None else attempts, seed, stream,
+                threads, refine, refine_evaluations, collect, distinct, options,
+            )  # fmt: skip
+        except TypeError:
+            raise InvalidInputError(
+                f"timeout={timeout!r} is a number of seconds; evaluations={evaluations!r}, attempts={attempts!r}, "
+                f"threads={threads!r} are whole numbers; rng={rng!r} is a whole number not below zero, or two."
+            ) from None
+
+    def _posture(self, seed: Any) -> np.ndarray:
+        if seed is None:
+            return self._neutral
+        if self._held_values:
+            seed = seed.copy()
+            for entry, value in self._held_values:
+                seed[entry] = value
+        return seed
+
+    def _checked_seed(self, seed: Any) -> np.ndarray:
+        if seed is None:
+            return self._neutral
+        if isinstance(seed, int | np.integer):
+            raise InvalidInputError(f"seed={seed} is a posture, (dof,) or {{joint: value}}; did you mean rng={seed}?")
+        if isinstance(seed, Solution):
+            seed = seed.q
+        array = self.robot.q(seed) if isinstance(seed, Mapping) else np.array(seed, dtype=float, order="C")
+        dof = self.robot.dof
+        if array.ndim not in (1, 2) or array.shape[-1] != dof:
+            raise InvalidInputError(
+                f"the seed of robot {self.robot.name!r} has {dof} entries (or shape (N, {dof}) for a batch), not {array.shape}."
+            )
+        if not np.isfinite(array).all():
+            where = int(np.argwhere(~np.isfinite(array))[0][-1])
+            raise InvalidInputError(f"the seed's value for joint {self.robot.joint_names[where]!r} is not finite.")
+        for entry, value in self._held_values:
+            array[..., entry] = value
+        return array
+
+    def _checked_targets(self, targets: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
+        names = [self.goal_names[t.goal] for t in self.open_targets]
+        if len(targets) == 1 and isinstance(targets[0], Mapping):
+            given = targets[0]
+            for name in given:
+                if name not in names:
+                    raise UnknownNameError("open target", name, "this problem", names)
+            missing = [name for name in names if name not in given]
+            if missing:
+                raise InvalidInputError(f"the targets of {', '.join(map(repr, missing))} are missing.")
+            targets = tuple(given[name] for name in names)
+        if len(targets) != len(names):
+            listed = ", ".join(map(repr, names)) or "none"
+            raise InvalidInputError(f"this problem's open targets are {listed}; {len(targets)} were given.")
+        return tuple(_checked_target(t, d, n) for t, d, n in zip(targets, self.open_targets, names, strict=True))
+
+    def _entry(self, joint: str) -> int:
+        names = self.robot.joint_names
+        if joint not in names:
+            raise UnknownNameError("joint", joint, f"robot {self.robot.name!r}", names)
+        return names.index(joint)
+
+    def _callback(self) -> Any:
+        return None
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (self.robot, self.goals, self.fixed)
+
+    def __repr__(self) -> str:
+        return f"<Problem on {self.robot.name!r}: {len(self.variables)} joints, {', '.join(self.goal_names)}>"
+
+
+MEMETIC = Memetic()
+
+
+def solve(robot: Robot, goals: Goal | Iterable[Goal], *, fixed: Any = None, **options: Any) -> Solution:
+    """Finds a posture of `robot` that meets `goals`: Problem(robot, goals).solve(...) in one call."""
+    return Problem(robot, goals, fixed=fixed).solve(**options)
+
+
+def _rebuild(robot: Robot, goals: tuple[Goal, ...], fixed: Any) -> Problem:
+    return Problem(robot, goals, fixed=fixed)
+
+
+def _unique_names(goals: Sequence[Goal]) -> tuple[str, ...]:
+    given = [goal.name for goal in goals if goal.name]
+    if len(set(given)) < len(given):
+        raise GoalError(
+            f"names of goals must differ; {sorted({n for n in given if given.count(n) > 1})} are given twice."
+        )
+    names: list[str] = []
+    for goal in goals:
+        name, k = goal.name or goal.default_name(), 2
+        while not goal.name and (name in names or name in given):
+            name, k = f"{goal.default_name()}_{k}", k + 1
+        names.append(name)
+    return tuple(names)
+
+
+def _checked_target(value: Any, declared: OpenTarget, name: str) -> np.ndarray:
+    what = f"the target of {name!r}"
+    if declared.form == "pose":
+        return np.ascontiguousarray(as_pose(value, what))
+    if declared.form == "rotation":
+        from memetik.goals.pose import as_rotation
+
+        array = np.asarray(value.as_matrix() if hasattr(value, "as_matrix") else value, dtype=float)
+        if array.ndim == 3:
+            return np.ascontiguousarray([as_rotation(element) for element in array])
+        return np.ascontiguousarray(as_rotation(value))
+    array = np.array(value, dtype=float, order="C")
+    shape = declared.shape
+    if array.shape[-len(shape) :] != shape if shape else array.ndim > 1:
+        raise InvalidInputError(f"{what} must have shape {shape} or (N, ...), not {array.shape}.")
+    if not np.isfinite(array).all():
+        raise InvalidInputError(f"{what} must be finite, not {value!r}.")
+    if declared.form == "direction":
+        length = np.linalg.norm(array, axis=-1, keepdims=True)
+        if (length < 1e-9).any():
+            raise InvalidInputError(f"{what} is a direction and must not be zero.")
+        array = array / length
+    return array
