@@ -95,8 +95,8 @@ def _always_or_adjacent(robot: Robot) -> Pairs:
 def propose_allowed(robot: Robot, *, samples: int = 10_000, rng: Any = 0) -> AllowedProposal:
     """Sample postures within the limits and sort the pairs of links by how often they collide.
 
-    The same `rng` (a seed or a numpy Generator) gives the same proposal. Pairs that no joint moves against each other are
-    never checked and not listed.
+    The same `rng` (a seed or a numpy Generator) gives the same proposal. Pairs that no joint moves against each other
+    are never checked and not listed.
     """
     from memetik.scene.exact import CollisionModel
 
@@ -117,9 +117,11 @@ def propose_allowed(robot: Robot, *, samples: int = 10_000, rng: Any = 0) -> All
 
 
 def sample_postures(robot: Robot, count: int, rng: Any = 0) -> np.ndarray:
-    """Postures (count, dof) uniform within the limits; unlimited turns within one turn, unlimited slides within a metre."""
+    """Postures (count, dof) uniform within the limits; where there are none, within a turn or a metre either way."""
     generator = np.random.default_rng(rng)
     reach = np.where(np.asarray(robot.turning, dtype=bool), np.pi, 1.0)
-    lower = np.where(np.isfinite(robot.lower), robot.lower, np.where(np.isfinite(robot.upper), robot.upper - 2 * reach, -reach))
+    lower = np.where(
+        np.isfinite(robot.lower), robot.lower, np.where(np.isfinite(robot.upper), robot.upper - 2 * reach, -reach)
+    )
     upper = np.where(np.isfinite(robot.upper), robot.upper, lower + 2 * reach)
     return generator.uniform(lower, upper, (count, robot.dof))

@@ -54,7 +54,7 @@ class BodyGeometry:
 
     @cached_property
     def part_points(self) -> np.ndarray:
-        """A point of each part that hangs together, (P, 3): where none is inside another body, nothing of that part is."""
+        """(P, 3): a point of each part that hangs together. A part that crosses no surface is where its point is."""
         if self.kind == "mesh" and self.surface is not None:
             return self.surface.samples[:_MOST_PROBES]
         if self.kind == "points":
@@ -83,9 +83,9 @@ class BodyGeometry:
     def tree(self) -> Any:
         """A search tree over the points of a cloud, or over the corners of a mesh."""
         if "points" not in self._trees:
-            from scipy.spatial import cKDTree
+            from scipy.spatial import KDTree
 
-            self._trees["points"] = cKDTree(self.points if self.kind == "points" else self.corners)
+            self._trees["points"] = KDTree(self.points if self.kind == "points" else self.corners)
         return self._trees["points"]
 
     @cached_property
@@ -137,7 +137,7 @@ def body_geometry(shape: Shape | SceneShape, solid: bool | None = None) -> BodyG
 def coal() -> Any:
     """The module coal, or an error that tells how to install it."""
     try:
-        import coal as module
+        import coal as module  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise MissingExtraError("coal", "scene", "the exact collision check") from None
     return module
@@ -187,7 +187,11 @@ def _is_convex(mesh: TriangleMesh, surface: Surface) -> bool:
         hull = ConvexHull(mesh.vertices)
     except (QhullError, ValueError):
         return False
-    return surface.lidded == 0 and abs(hull.volume - volume) <= 1e-6 * hull.volume and abs(hull.area - mesh.area) <= 1e-5 * hull.area
+    return (
+        surface.lidded == 0
+        and abs(hull.volume - volume) <= 1e-6 * hull.volume
+        and abs(hull.area - mesh.area) <= 1e-5 * hull.area
+    )
 
 
 def _coal_primitive(shape: primitives.Primitive) -> Any:

@@ -6,9 +6,10 @@ While q goes from q0 to q1 at constant speed (t from 0 to 1), no point of a body
 
 with r_k an upper bound, for all postures on the way, of the distance of the body's points from axis k: the lengths of
 the placements between the axis and the body, the largest slides on the way, and the radius of the body.
-Two bodies at distance d at time t thus stay apart for all times within d / v of t, with v over the axes that carry only one of
-them. Intervals are proved free in this way, the middle of the largest unproved one first, until all of [0, 1] is proved or a
-posture collides. Bodies that come closer than `tolerance` count as colliding: closer than that nothing could be proved.
+Two bodies at distance d at time t thus stay apart for all times within d / v of t, with v over the axes that carry
+only one of them. Intervals are proved free in this way, the middle of the largest unproved one first, until all of
+[0, 1] is proved or a posture collides. Bodies that come closer than `tolerance` count as colliding: closer than that
+nothing could be proved.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ DEFAULT_TOLERANCE = 1e-4
 class MotionCheck:
     """What is known about a motion.
 
-    `free`: proved that at no time any checked pair comes closer than zero. Otherwise `collision` is a time in [0, 1] at which
-    a pair comes closer than the tolerance, and `pair` its names. `checks` counts the postures looked at.
+    `free`: proved that at no time any checked pair comes closer than zero. Otherwise `collision` is a time in [0, 1]
+    at which a pair comes closer than the tolerance, and `pair` its names. `checks` counts the postures looked at.
     """
 
     free: bool
@@ -51,10 +52,13 @@ def check_motion(
     """Whether the straight motion from q0 to q1 is free of collision, proved for all postures on the way.
 
     tolerance: metres; bodies that come closer than this may count as colliding.
-    most_checks: more postures are not looked at; the motion then counts as colliding, at the time that could not be proved.
+    most_checks: more postures are not looked at; the motion then counts as colliding, at the time that could not be
+    proved.
     """
     if not 0.0 < tolerance < np.inf:
-        raise InvalidInputError(f"tolerance= must be positive, not {tolerance!r}: at distance zero nothing can be proved.")
+        raise InvalidInputError(
+            f"tolerance= must be positive, not {tolerance!r}: at distance zero nothing can be proved."
+        )
     robot = model.robot
     start, end = np.asarray(robot.check_q(q0), dtype=float), np.asarray(robot.check_q(q1), dtype=float)
     if start.shape != (robot.dof,) or end.shape != (robot.dof,):

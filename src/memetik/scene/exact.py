@@ -1,8 +1,8 @@
 """Exact checks of a robot in a scene, by coal on the real geometry.
 
-Bodies are the collision shapes of links, what is attached to links, and the objects of the world. A pair is checked unless it is allowed,
-unless no joint moves one against the other (no posture could help), and self-collision pairs only on request.
-Boxes around bodies sort out pairs that are far apart; the rest is decided by `pairs.PairTest`.
+Bodies are the collision shapes of links, what is attached to links, and the objects of the world. A pair is checked
+unless it is allowed, unless no joint moves one against the other (no posture could help), and self-collision pairs
+only on request. Boxes around bodies sort out pairs that are far apart; the rest is decided by `pairs.PairTest`.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class CollisionChecker(Protocol):
 class Contact:
     """Two bodies that touch or overlap: names of links or objects, and where, in the world.
 
-    `depth` is how deep they overlap (see `memetik.scene.pairs`), `points` (2, 3) the points of the first and of the second
-    body that attain it, `normal` the unit direction from the first to the second.
+    `depth` is how deep they overlap (see `memetik.scene.pairs`), `points` (2, 3) the points of the first and of the
+    second body that attain it, `normal` the unit direction from the first to the second.
     """
 
     first: str
@@ -78,7 +78,9 @@ class CollisionModel:
         self._rigid = dict(zip((link.name for link in robot.description.links), tree.link_axes.tolist(), strict=True))
         self._links = tuple(link.name for link in robot.description.links)
         self._link_bodies = [
-            _Body(link.name, index, body_geometry(item.shape), np.asarray(item.origin), self._padding.get(link.name, 0.0))
+            _Body(
+                link.name, index, body_geometry(item.shape), np.asarray(item.origin), self._padding.get(link.name, 0.0)
+            )
             for index, link in enumerate(robot.description.links)
             for item in link.collisions
         ]
@@ -127,7 +129,8 @@ class CollisionModel:
         return sorted(found, key=lambda contact: -contact.depth)
 
     def distance(self, q: Any) -> Any:
-        """The signed distance of the whole robot, metres: the least over all checked pairs, negative where one overlaps.
+        """The signed distance of the whole robot, metres: the least over all checked pairs, negative where one
+        overlaps.
 
         Infinite where there is nothing to check. For postures (N, dof) an array (N,).
         """
@@ -156,7 +159,7 @@ class CollisionModel:
         return np.maximum(-np.asarray(self.distance(q)), 0.0)[()]
 
     def per_link(self, q: Any) -> dict[str, float]:
-        """The signed distance of each link with geometry and of each attached object to all they are checked against."""
+        """The signed distance of each link with geometry, and of each attached object, by name."""
         layout = self._current()
         scratch = self._scratch(layout)
         scratch.place(self._poses(layout, self._checked(q, single=True)))
@@ -225,7 +228,9 @@ class CollisionModel:
     def _checked(self, q: Any, single: bool = False) -> np.ndarray:
         array = np.asarray(self.robot.check_q(q), dtype=float)
         if single and array.ndim != 1:
-            raise InvalidInputError(f"this question is about one posture of shape ({self.robot.dof},), not {array.shape}.")
+            raise InvalidInputError(
+                f"this question is about one posture of shape ({self.robot.dof},), not {array.shape}."
+            )
         return array
 
     def _poses(self, layout: _Layout, q: np.ndarray) -> np.ndarray:
@@ -334,7 +339,8 @@ class _Layout:
         names = dict.fromkeys(body.name for body in bodies[:moving])
         self.pairs_of = {
             name: np.array(
-                [k for k, (a, b) in enumerate(table.tolist()) if name in (bodies[a].name, bodies[b].name)], dtype=np.int64
+                [k for k, (a, b) in enumerate(table.tolist()) if name in (bodies[a].name, bodies[b].name)],
+                dtype=np.int64,
             )
             for name in names
         }
@@ -437,7 +443,9 @@ class _Scratch:
             self._placed = before._placed  # the same bodies, some of them elsewhere in the world
             moved = [k for k, body in enumerate(layout.bodies) if body is not before.layout.bodies[k]]
         else:
-            self._placed = [Placed(body.geometry, np.eye(3), np.zeros(3), module.Transform3s()) for body in layout.bodies]
+            self._placed = [
+                Placed(body.geometry, np.eye(3), np.zeros(3), module.Transform3s()) for body in layout.bodies
+            ]
             moved = list(range(layout.moving, len(layout.bodies)))
         for index in moved:
             self._put(index, layout.bodies[index].origin)
@@ -514,7 +522,9 @@ class _Scratch:
     def least_ratio(self, speeds: np.ndarray) -> float:
         """The least of signed distance over speed, for pairs of positive speed (P,); infinite where there is none."""
         moving = np.flatnonzero(speeds > 0.0)
-        bounds = (np.maximum(self.layout.gaps(self._centres, self._halves)[moving], 0.0) - self.layout.margins[moving]) / speeds[moving]
+        bounds = (
+            np.maximum(self.layout.gaps(self._centres, self._halves)[moving], 0.0) - self.layout.margins[moving]
+        ) / speeds[moving]
         least = np.inf
         for position in np.argsort(bounds, kind="stable"):
             pair = int(moving[position])

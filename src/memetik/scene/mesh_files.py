@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,8 +49,8 @@ class MeshReport:
 def load_mesh(source: str | os.PathLike[str] | Mesh, *, scale: Any = None) -> TriangleMesh:
     """The mesh in a file, cleaned: vertices in one place merged, triangles without area dropped.
 
-    `source` is a path or a `Mesh`, whose own scale is applied unless `scale` is given. A file read before and not changed since
-    is not read again.
+    `source` is a path or a `Mesh`, whose own scale is applied unless `scale` is given. A file read before and not
+    changed since is not read again.
     """
     return read_mesh(source, scale=scale)[0]
 
@@ -89,7 +89,7 @@ def load_points(path: str | os.PathLike[str]) -> np.ndarray:
 def clean_mesh(
     raw: RawMesh, what: str, scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
 ) -> tuple[TriangleMesh, MeshReport]:
-    """Triangles from polygons, merged vertices, no degenerate faces. Vertices closer than 1e-9 of the size become one."""
+    """Polygons cut into triangles, vertices within 1e-9 of the size merged, triangles without area dropped."""
     check_count(what, "faces", sum(len(group) for group in raw.polygons))
     used = np.zeros(len(raw.vertices), dtype=bool)
     for group in raw.polygons:
@@ -238,7 +238,7 @@ def _read(path: str, scale: tuple[float, float, float]) -> tuple[TriangleMesh, M
     with np.errstate(all="ignore"):
         mesh, report = clean_mesh(raw, what, scale)
     mesh = TriangleMesh(mesh.vertices, mesh.faces, os.path.basename(path))
-    report = MeshReport(ending[1:], *(getattr(report, name) for name in MeshReport.__slots__[1:]))
+    report = replace(report, format=ending[1:])
     if report.irregular_polygons:
         logger.warning(
             "%s has %d self-crossing polygons; their triangles are a guess.", what, report.irregular_polygons

@@ -65,6 +65,12 @@ class _ArrayShape:
     def __hash__(self) -> int:
         return hash(self.key)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)  # numpy forgets this on the way
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TriangleMesh(_ArrayShape):
@@ -190,7 +196,7 @@ class PointCloud(_ArrayShape):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VoxelMap(_ArrayShape):
-    """Occupied cells of a grid: cell (i, j, k) is the cube of edge `size` whose lowest corner is origin + size (i, j, k)."""
+    """Occupied cells of a grid: cell (i, j, k) is a cube of edge `size` with its lowest corner at origin + size (i, j, k)."""
 
     occupied: np.ndarray
     size: float

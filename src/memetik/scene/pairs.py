@@ -3,8 +3,8 @@
 The signed distance of a pair is the distance where they are apart and minus their depth where they are not. Depth is
 - between convex solids: the shortest way that separates them (coal's EPA);
 - with a plane or a point cloud: how far the deepest point lies in the other body;
-- with a solid mesh: how far beneath the surface of one the deepest point of the other lies, found by probing points spread over
-  each and climbing from the deepest (a lower bound, in practice within a percent or two);
+- with a solid mesh: how far beneath the surface of one the deepest point of the other lies, found by probing points
+  spread over each and climbing from the deepest (a lower bound);
 - with a shell, which has no inside: the largest depth of a single triangle in the other body.
 """
 
@@ -90,7 +90,9 @@ class PairTest:
         result = self._distance_result
         result.clear()
         distance = self._distance(first.transform, second.transform, self._distance_request, result)
-        return Separation(distance, result.getNearestPoint1().copy(), result.getNearestPoint2().copy(), result.normal.copy())
+        return Separation(
+            distance, result.getNearestPoint1().copy(), result.getNearestPoint2().copy(), result.normal.copy()
+        )
 
     def _depth(self, first: Placed, second: Placed) -> Separation:
         """The deepest point of either in the other, where at least one is a mesh."""
@@ -111,7 +113,14 @@ class PairTest:
         module = coal()
         request, result = module.CollisionRequest(), module.CollisionResult()
         request.num_max_contacts, request.enable_contact = 256, True
-        module.collide(first.geometry.coal_geometry, first.transform, second.geometry.coal_geometry, second.transform, request, result)
+        module.collide(
+            first.geometry.coal_geometry,
+            first.transform,
+            second.geometry.coal_geometry,
+            second.transform,
+            request,
+            result,
+        )
         best = otherwise
         for contact in result.getContacts():
             depth = -float(contact.penetration_depth) if contact.penetration_depth < 0.0 else 0.0
@@ -156,7 +165,9 @@ def _cloud(body: Placed, cloud: Placed) -> Separation:
         second = cloud.to_world(geometry.points[nearest[index]])
         normal = _unit(second - first)
         own = body.geometry.shape.radius  # type: ignore[union-attr]
-        return Separation(float(distances[index]) - own - radius, first + own * normal, second - radius * normal, normal)
+        return Separation(
+            float(distances[index]) - own - radius, first + own * normal, second - radius * normal, normal
+        )
     candidates = geometry.points[_near(body, cloud)]
     local = body.to_local(cloud.to_world(candidates))
     distances = _point_distances(body.geometry, local)
@@ -190,7 +201,9 @@ def _point_to_mesh(geometry: BodyGeometry, point: np.ndarray) -> tuple[float, np
     module = coal()
     result = module.DistanceResult()
     place = module.Transform3s(np.eye(3), point)
-    distance = module.distance(_speck(), place, geometry.coal_geometry, module.Transform3s(), module.DistanceRequest(), result)
+    distance = module.distance(
+        _speck(), place, geometry.coal_geometry, module.Transform3s(), module.DistanceRequest(), result
+    )
     distance += _SPECK
     inside = geometry.inside is not None and geometry.inside.contains(point)
     return (-distance if inside else distance), result.getNearestPoint2().copy()
@@ -210,7 +223,7 @@ _speck_shape: Any = None
 
 
 def _foot(geometry: BodyGeometry, point: np.ndarray, distance: float) -> np.ndarray:
-    """The point of a body's surface nearest to a point, by the gradient of the distance where there is a closed form."""
+    """The point of a body's surface nearest to a point; by the gradient of the distance where there is one."""
     if geometry.primitive is None:
         return _point_to_mesh(geometry, point)[1]
     return point - distance * _gradient(geometry.primitive, point)
@@ -224,7 +237,7 @@ def _gradient(shape: primitives.Primitive, point: np.ndarray) -> np.ndarray:
 
 
 def _deepest(probed: Placed, holder: Placed) -> tuple[float, np.ndarray, np.ndarray] | None:
-    """How deep a body reaches into another: (depth, the deepest point, the holder's surface there), None where it does not."""
+    """(depth, deepest point, the holder's surface there) of a body in another; None where it does not reach in."""
     geometry = holder.geometry
     primitive = geometry.primitive
     local = holder.to_local(probed.to_world(probed.geometry.probes))

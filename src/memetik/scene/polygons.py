@@ -1,7 +1,8 @@
 """Polygons of mesh files cut into triangles, concave ones by clipping ears.
 
-A fan from the first corner is right only for polygons that see all of themselves from there; elsewhere it covers what the
-polygon leaves open (the ring around a hole becomes a lid). Every fan is therefore tested, and ears are clipped where it fails.
+A fan from the first corner is right only for polygons that see all of themselves from there; elsewhere it covers what
+the polygon leaves open (the ring around a hole becomes a lid). Every fan is therefore tested, and ears are clipped
+where it fails.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import numpy as np
 from memetik.errors import GeometryError
 
 MAX_WORK = 50_000_000
-"""Most of the sum of K (K + 50) over a file's polygons of K corners that no fan fits: the time of ear clipping, some 40 s."""
+"""Largest sum of K (K + 50) over a file's polygons of K corners that no fan fits; it takes some 40 s."""
 
 _FAN_TRIES = 8  # every polygon of up to five corners is a fan from one of them
 
 
 def triangulate_polygons(vertices: np.ndarray, polygons: list[np.ndarray]) -> tuple[np.ndarray, int]:
-    """Triangles (F, 3) of vertex indices for polygons given in groups, each an array (M, K) of M polygons with K corners.
+    """Triangles (F, 3) of vertex indices for polygons given in groups, each an array (M, K) of M polygons with K
+    corners.
 
     Gives also the number of irregular polygons: self-crossing ones, for which no triangulation is right.
     Polygons of fewer than three corners are dropped.
@@ -48,9 +50,9 @@ def triangulate_polygons(vertices: np.ndarray, polygons: list[np.ndarray]) -> tu
 def clip_ears(points: np.ndarray) -> tuple[np.ndarray, bool]:
     """Cut one polygon (N, 3) into N - 2 triangles (N - 2, 3) of its corner indices, wound as the polygon.
 
-    An ear is a convex corner whose triangle holds no other corner; corners in the same place as one of the triangle's do
-    not count, so that rings written as one polygon with a slit (the slit's ends twice) come out right. The flag
-    is False where no ear is left before the end, which happens for self-crossing polygons.
+    An ear is a convex corner whose triangle holds no other corner; corners in the same place as one of the triangle's
+    do not count, so that rings written as one polygon with a slit (the slit's ends twice) come out right. The flag is
+    False where no ear is left before the end, which happens for self-crossing polygons.
     """
     flat = _projected(points)
     count = len(flat)

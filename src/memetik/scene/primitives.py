@@ -1,4 +1,4 @@
-"""Closed forms of the primitives: signed distance of points, bounds, extent along a direction, points on the surface."""
+"""Closed forms of the primitives: signed distance, bounds, extent along a direction, points on the surface."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def lowest_point(shape: Primitive, direction: np.ndarray) -> np.ndarray:
     rim = np.array([direction[0], direction[1], 0.0]) * (-shape.radius / across) if across > 1e-12 else np.zeros(3)
     if isinstance(shape, Cylinder):
         return rim + end
-    base, apex = rim + (0.0, 0.0, -half), np.array([0.0, 0.0, half])
+    base, apex = np.array([rim[0], rim[1], -half]), np.array([0.0, 0.0, half])
     return base if base @ direction <= apex @ direction else apex
 
 
@@ -91,7 +91,9 @@ def surface_points(shape: Primitive) -> np.ndarray:
     half = 0.5 * shape.length
     axis = np.column_stack([np.zeros((9, 2)), levels * half])
     if isinstance(shape, Capsule):
-        side = np.concatenate([np.column_stack([ring * shape.radius, np.full(len(ring), level * half)]) for level in levels])
+        side = np.concatenate(
+            [np.column_stack([ring * shape.radius, np.full(len(ring), level * half)]) for level in levels]
+        )
         caps = [shape.radius * ball + (0.0, 0.0, sign * half) for sign in (-1.0, 1.0)]
         return np.concatenate([np.zeros((1, 3)), axis, side, *caps])
     tapers = [1.0 if isinstance(shape, Cylinder) else 0.5 * (1.0 - level) for level in levels]
@@ -109,7 +111,7 @@ _TURN = np.linspace(0.0, 2.0 * math.pi, 12, endpoint=False)
 
 
 def _beyond(excess: np.ndarray) -> np.ndarray:
-    """Signed distance from how far points are beyond each face pair: the rule for boxes, in any number of directions."""
+    """Signed distance from how far points are beyond each pair of faces: the rule for boxes of any dimension."""
     return np.linalg.norm(np.maximum(excess, 0.0), axis=1) + np.minimum(excess.max(axis=1), 0.0)
 
 

@@ -1,7 +1,8 @@
 """The world around a robot: named objects, what is attached to links, which pairs may touch.
 
 A `Scene` changes cheaply: every object is an immutable record and a change replaces one of them. `snapshot()` gives the
-scene as it is now, unaffected by later changes; whatever is expensive to derive from a shape is kept per shape, not here.
+scene as it is now, unaffected by later changes; whatever is expensive to derive from a shape is kept per shape, not
+here.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class Scene:
         base: float | None = None,
         **options: Any,
     ) -> SceneObject:
-        """Ground of `heights` (nx, ny) over a rectangle of `size` (x, y) centred at its pose, solid down to z = base."""
+        """Ground of `heights` (nx, ny) over a rectangle of `size` (x, y) about its pose, solid down to z = base."""
         return self.add(name, HeightMap(heights, tuple(size), base), pose, **options)  # type: ignore[arg-type]
 
     def add_points(self, name: str, points: Any, radius: float, pose: Pose = None, **options: Any) -> SceneObject:
@@ -197,7 +198,8 @@ class Scene:
         solid: bool | None = None,
         color: Sequence[float] | None = None,
     ) -> SceneObject:
-        """Fix an object to a link, at `pose` in the link's coordinates; it may touch that link and the links in `touch`.
+        """Fix an object to a link, at `pose` in the link's coordinates; it may touch that link and the links in
+        `touch`.
 
         With a shape, a new object; without one, the object of that name, which leaves the world
         (say its pose on the link: `inverse(robot.pose(link, q)) @ scene["cup"].pose` for a grasp at q).
@@ -292,6 +294,19 @@ class Scene:
     def __deepcopy__(self, memo: dict[int, Any]) -> Scene:
         return self.copy()  # records and shapes are immutable
 
+    def save(self, path: Any) -> None:
+        """Write the scene as TOML, with its meshes and grids in files beside it; see `memetik.scene.scene_file`."""
+        from memetik.scene.scene_file import save_scene
+
+        save_scene(self, path)
+
+    @classmethod
+    def load(cls, path: Any) -> Scene:
+        """Read a scene from TOML, or from MoveIt's text format (.scene)."""
+        from memetik.scene.scene_file import load_scene
+
+        return load_scene(path)
+
     def __getitem__(self, name: str) -> SceneObject:
         try:
             return self._objects[name]
@@ -329,6 +344,8 @@ class Scene:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._objects, self._allowed = state["objects"], state["allowed"]
+        for item in self._objects.values():
+            item.pose.setflags(write=False)  # numpy forgets this on the way
         self._snapshot, self._version = None, next(_versions)
 
     # inside
@@ -343,7 +360,7 @@ class Scene:
     def _insert(self, record: SceneObject) -> SceneObject:
         if record.name in self._objects:
             raise InvalidInputError(
-                f"the scene already has an object {record.name!r}; choose another name, or move, replace or remove that one."
+                f"the scene already has an object {record.name!r}; choose another name, or move or remove that one."
             )
         return self._put(record)
 
@@ -396,9 +413,8 @@ def _shape(shape: Any) -> SceneShape:
         return shape
     if isinstance(shape, Mesh):
         return _triangle_mesh(shape, 1.0)
-    raise InvalidInputError(
-        f"an object's shape must be one of {', '.join(kind.__name__ for kind in SHAPES)} or a Mesh, not {type(shape).__name__}."
-    )
+    names = ", ".join(kind.__name__ for kind in SHAPES)
+    raise InvalidInputError(f"an object's shape must be one of {names} or a Mesh, not {type(shape).__name__}.")
 
 
 def _triangle_mesh(mesh: Any, scale: float | Sequence[float]) -> TriangleMesh:
@@ -407,14 +423,14 @@ def _triangle_mesh(mesh: Any, scale: float | Sequence[float]) -> TriangleMesh:
     )
     if not (np.isfinite(factors).all() and (factors != 0.0).all()):
         raise InvalidInputError(f"scale= must be a number or three, finite and not zero, not {scale!r}.")
-    if isinstance(mesh, Mesh) or isinstance(mesh, str) or hasattr(mesh, "__fspath__"):
+    if isinstance(mesh, Mesh | str) or hasattr(mesh, "__fspath__"):
         from memetik.scene.mesh_files import load_mesh
 
         mesh = load_mesh(mesh)
     elif not isinstance(mesh, TriangleMesh):
         if not hasattr(mesh, "vertices") or not hasattr(mesh, "faces"):
             raise InvalidInputError(
-                f"a mesh is the path of a file, a TriangleMesh or an object with vertices and faces, not {type(mesh).__name__}."
+                f"a mesh is a file's path, a TriangleMesh or something with vertices and faces, not {type(mesh).__name__}."
             )
         mesh = TriangleMesh(mesh.vertices, mesh.faces)
     if (factors == 1.0).all():

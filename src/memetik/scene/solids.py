@@ -1,10 +1,11 @@
 """Which side of a surface is inside: closed meshes told from open ones, and points tested against them.
 
-Meshes in the wild are wound inconsistently, have their vertices twice, small holes, and parts that overlap. The surface is split
-into parts that hang together by their edges. A part whose every edge has two faces (or four, six, ...) is closed. A closed part
-wound consistently keeps its winding, unless it is an outermost one turned inside out; one wound inconsistently is rewound, outwards,
-or inwards where it lies within another. A part that is open only by holes of at most `HOLE_SHARE` of its area is closed by lids;
-any other open part is a shell, which has no inside. A point is inside where the winding number of the closed parts is positive.
+Meshes in the wild are wound inconsistently, have their vertices twice, small holes, and parts that overlap. The
+surface is split into parts that hang together by their edges. A part whose every edge has two faces (or four, six,
+...) is closed. A closed part wound consistently keeps its winding, unless it is an outermost one turned inside out;
+one wound inconsistently is rewound, outwards, or inwards where it lies within another. A part that is open only by
+holes of at most `HOLE_SHARE` of its area is closed by lids; any other open part is a shell, which has no inside. A
+point is inside where the winding number of the closed parts is positive.
 """
 
 from __future__ import annotations
@@ -83,8 +84,8 @@ def analyse(mesh: TriangleMesh, solid: bool | None = None) -> Surface:
 class InsideTest:
     """Winding numbers of points about closed triangles (T, 3, 3), by signed crossings of a ray.
 
-    Triangles are sorted into the cells of a grid across the ray's direction, so that a point meets few of them. A ray that
-    passes too close to an edge is not trusted and another direction tried; at last the solid angles are summed.
+    Triangles are sorted into the cells of a grid across the ray's direction, so that a point meets few of them. A ray
+    that passes too close to an edge is not trusted and another direction tried; at last the solid angles are summed.
     """
 
     def __init__(self, triangles: np.ndarray):
@@ -110,7 +111,7 @@ class InsideTest:
 
 
 def winding_number(triangles: np.ndarray, point: np.ndarray) -> float:
-    """The solid angle that triangles (T, 3, 3) take of the sphere around a point, over 4 pi (Van Oosterom and Strackee)."""
+    """The solid angle of triangles (T, 3, 3) seen from a point, over 4 pi (Van Oosterom and Strackee)."""
     a, b, c = np.moveaxis(triangles - point, 1, 0)
     la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
     numerator = np.einsum("ij,ij->i", a, np.cross(b, c))
@@ -156,7 +157,7 @@ class _Columns:
         self._starts = np.searchsorted(cell[order], np.arange(self._cells**2 + 1))
 
     def winding(self, point: np.ndarray) -> int | None:
-        """Signed crossings of the ray from the point along +z of these axes; None where it comes too close to an edge."""
+        """Signed crossings of the ray from the point along the direction; None where it passes too close to an edge."""
         x, y, z = self._axes @ point
         i, j = int((x - self._low[0]) * self._scale[0]), int((y - self._low[1]) * self._scale[1])
         if not (0 <= i <= self._cells and 0 <= j <= self._cells) or x < self._low[0] or y < self._low[1]:
@@ -171,10 +172,9 @@ class _Columns:
         inside = (low > self._tolerance) | (high < -self._tolerance)
         close = ~inside & ~((low < -self._tolerance) & (high > self._tolerance))
         total = areas.sum(axis=1)
-        if close.any():
-            # A ray past an edge matters only where the triangle is above the point.
-            if (self._heights[members[close]].max(axis=1) >= z).any():
-                return None
+        # A ray past an edge matters only where the triangle is above the point.
+        if close.any() and (self._heights[members[close]].max(axis=1) >= z).any():
+            return None
         weights = areas[inside][:, [1, 2, 0]] / total[inside][:, None]
         heights = np.einsum("ij,ij->i", weights, self._heights[members[inside]])
         above = heights > z
@@ -204,7 +204,9 @@ class _Edges:
         same = self.edge_of[sides[1:]] == self.edge_of[sides[:-1]]
         first, second = self.face_of[sides[:-1][same]], self.face_of[sides[1:][same]]
         size = len(self.faces)
-        count, labels = connected_components(coo_matrix((np.ones(len(first), bool), (first, second)), (size, size)), False)
+        count, labels = connected_components(
+            coo_matrix((np.ones(len(first), bool), (first, second)), (size, size)), False
+        )
         return labels, int(count)
 
     def orientation(self, part_of_face: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -37,11 +37,11 @@ class _Node:
         return next(self.all(tag), None)
 
     def everywhere(self) -> Iterator[_Node]:
-        stack = [self]
+        stack: list[_Node] = [self]
         while stack:
             node = stack.pop()
             yield node
-            stack.extend(reversed(node.children))
+            stack += reversed(node.children)
 
     def get(self, attribute: str) -> str:
         return self.attributes.get(attribute, "")
@@ -98,7 +98,7 @@ def _parse(data: bytes, what: str) -> _Node:
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda _tag: open_nodes.pop()
     parser.CharacterDataHandler = lambda text: open_nodes[-1].parts.append(text)
-    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = parser.ExternalEntityRefHandler = refuse
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
     try:
         parser.Parse(data.lstrip(), True)
     except (expat.ExpatError, ValueError, LookupError) as error:

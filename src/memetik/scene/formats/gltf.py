@@ -1,7 +1,7 @@
 """glTF 2.0, as one file (.glb) or as JSON with buffers inside or beside it (.gltf). Metres; axes as in the file.
 
-Buffers are read only from within the file's own folder, and never fetched. Compressed meshes (Draco, meshopt) and sparse
-accessors are refused with a sentence.
+Buffers are read only from within the file's own folder, and never fetched. Compressed meshes (Draco, meshopt) and
+sparse accessors are refused with a sentence.
 """
 
 from __future__ import annotations

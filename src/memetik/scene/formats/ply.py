@@ -1,7 +1,8 @@
 """PLY of every kind: text, binary of either byte order, faces of mixed sizes, strips, further elements and properties.
 
 Binary rows with lists have no fixed length. Rows are therefore read in runs: as many as share the lengths of
-the first one are taken at once as a structured array, so that a file of triangles with one polygon in it is two or three runs.
+the first one are taken at once as a structured array, so that a file of triangles with one polygon in it is two or
+three runs.
 """
 
 from __future__ import annotations
@@ -271,3 +272,16 @@ def _merged(parts: list[np.ndarray]) -> list[np.ndarray]:
     for part in parts:
         groups.setdefault(part.shape[1], []).append(part)
     return [np.concatenate(group) for group in groups.values()]
+
+
+def write_ply(vertices: np.ndarray, faces: np.ndarray | None = None) -> bytes:
+    """The bytes of a binary PLY file: vertices (V, 3) in double precision, and triangles (F, 3) where given."""
+    header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(vertices)}"]
+    header += [f"property double {axis}" for axis in "xyz"]
+    body = np.ascontiguousarray(vertices, dtype="<f8").tobytes()
+    if faces is not None:
+        header += [f"element face {len(faces)}", "property list uchar int vertex_indices"]
+        rows = np.zeros(len(faces), dtype=[("count", "u1"), ("corners", "<i4", 3)])
+        rows["count"], rows["corners"] = 3, faces
+        body += rows.tobytes()
+    return ("\n".join([*header, "end_header"]) + "\n").encode() + body

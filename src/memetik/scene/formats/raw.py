@@ -28,7 +28,7 @@ def check_indices(what: str, indices: np.ndarray, vertex_count: int) -> None:
         low, high = int(indices.min()), int(indices.max())
         if low < 0 or high >= vertex_count:
             raise GeometryError(
-                f"{what} refers to vertex {low if low < 0 else high}, but has {vertex_count} vertices (0 to {vertex_count - 1})."
+                f"{what} refers to vertex {low if low < 0 else high}, but has {vertex_count} vertices, counted from 0."
             )
 
 

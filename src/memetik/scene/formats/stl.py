@@ -25,9 +25,8 @@ def read_stl(data: bytes, what: str) -> RawMesh:
     if stated < 0:
         raise GeometryError(f"{what} is no STL file: {len(data)} bytes are too few for a header, and it is no text.")
     if len(data) < _HEADER + stated * _RECORD.itemsize:
-        raise GeometryError(
-            f"{what} is cut short: {stated} triangles take {_HEADER + stated * _RECORD.itemsize} bytes, {len(data)} are there."
-        )
+        needed = _HEADER + stated * _RECORD.itemsize
+        raise GeometryError(f"{what} is cut short: {stated} triangles take {needed} bytes, {len(data)} are there.")
     return _binary(data, stated, what)  # some programs append their own data
 
 
