@@ -278,6 +278,26 @@ def test_bodies_stand_on_the_floor_in_the_zero_posture(name: str, soles: str) ->
     assert np.abs(heights).max() < 0.01
 
 
+PARTS = {
+    "mannequin": {"pelvis": 3, "spine": 6, "head": 5, "left_leg": 7, "right_leg": 7, "left_arm": 7, "right_arm": 7},
+    "character": {
+        "pelvis": 3, "spine": 3, "head": 6, "left_leg": 7, "right_leg": 7, "left_arm": 7, "right_arm": 7,
+        "left_fingers": 19, "right_fingers": 19,
+    },
+    "wolf": {
+        "pelvis": 3, "spine": 9, "head": 6, "tail": 12, "left_front_leg": 8, "right_front_leg": 8, "left_back_leg": 6,
+        "right_back_leg": 6,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_bodies_have_the_thesis_count_of_joints_per_part(name: str) -> None:
+    groups = {group.name: len(group.joints) for group in bundled.description(name).semantics.groups}
+    assert {part: groups[part] for part in PARTS[name]} == PARTS[name]
+    assert sum(PARTS[name].values()) == len(driven(bundled.description(name)))
+
+
 def test_shadow_hand_has_the_thesis_count_of_joints_per_finger() -> None:
     robot = bundled.description("shadow_hand")
     count = {d: sum(j.name.startswith(f"rh_{d}") for j in driven(robot)) for d in ("WR", "FF", "MF", "RF", "LF", "TH")}

@@ -86,7 +86,9 @@ def hidden(name: str, mass: float, com: Vector = ZERO, radius: float = 0.03) -> 
 def _inertial(mass: float, shapes: Sequence[Geometry], com: Vector | None) -> Inertial:
     solids = [_solid(g) for g in shapes]
     density = mass / sum(volume for volume, _ in solids)
-    center = sum(volume * g.origin[:3, 3] for (volume, _), g in zip(solids, shapes, strict=True)) * density / mass
+    center = np.zeros(3)
+    for (volume, _), geometry in zip(solids, shapes, strict=True):
+        center += density * volume / mass * geometry.origin[:3, 3]
     inertia = np.zeros((3, 3))
     for (volume, moments), geometry in zip(solids, shapes, strict=True):
         rotation, offset = geometry.origin[:3, :3], geometry.origin[:3, 3] - center
@@ -184,12 +186,15 @@ def semantics(
         for pair in more:
             pairs.setdefault(frozenset(pair), reason)
     order = {link.name: index for index, link in enumerate(links)}
-    listed = sorted((*sorted(pair, key=order.__getitem__), reason) for pair, reason in pairs.items())
+    listed = []
+    for pair, reason in pairs.items():
+        one, other = sorted(pair, key=order.__getitem__)
+        listed.append((one, other, reason))
     return Semantics(
         groups=tuple(groups),
         end_effectors=tuple(end_effectors),
         states=tuple(states),
-        disabled_pairs=tuple(listed),
+        disabled_pairs=tuple(sorted(listed)),
         passive_joints=tuple(passive),
     )
 

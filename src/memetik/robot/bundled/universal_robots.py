@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from memetik.robot.bundled.builder import assemble, body, capsule, cylinder, fixed, joint, semantics, state
+from memetik.robot.bundled.builder import assemble, body, box, capsule, cylinder, fixed, joint, semantics, state
 from memetik.robot.description import Description, EndEffector, Geometry, Group, Joint, Link
 
 HALF = math.pi / 2
@@ -131,7 +131,7 @@ def _small(model: Model) -> dict[str, tuple[Geometry, ...]]:
     u, f, w, d5, d6 = model.upper, model.fore, _wrist(model), model.d5, model.d6
     h = model.height
     return {
-        "base_link": (cylinder((0, 0, 0), (0, 0, h - 0.066), 0.064),),
+        "base_link": (cylinder((0, 0, 0), (0, 0, h - 0.066), 0.064), box((0.03, 0.036, 0.024), (0, -0.08, 0.012))),
         "shoulder_link": (capsule((0, 0, -0.038), (0, 0, 0.018), 0.048), capsule((0, 0, 0), (0, 0.024, 0), 0.049)),
         "upper_arm_link": (capsule((0, -0.02, 0), (0, 0.01, 0), 0.055), capsule((0, 0, 0.05), (0, 0, u - 0.04), 0.038),
                            capsule((0, -0.03, u), (0, 0.03, u), 0.039)),
@@ -148,7 +148,7 @@ def _medium(model: Model) -> dict[str, tuple[Geometry, ...]]:
     u, f, w, d5, d6 = model.upper, model.fore, _wrist(model), model.d5, model.d6
     h = model.height
     return {
-        "base_link": (cylinder((0, 0, 0), (0, 0, h - 0.066), 0.074),),
+        "base_link": (cylinder((0, 0, 0), (0, 0, h - 0.066), 0.074), box((0.024, 0.036, 0.016), (0, -0.09, 0.008))),
         "shoulder_link": (capsule((0, 0, -0.035), (0, 0, 0.02), 0.06), capsule((0, 0, 0), (0, 0.05, 0), 0.06)),
         "upper_arm_link": (capsule((0, -0.015, 0), (0, 0.015, 0), 0.067), capsule((0, 0, 0.05), (0, 0, u - 0.05), 0.05),
                            capsule((0, -0.015, u), (0, 0.015, u), 0.067)),
@@ -167,7 +167,7 @@ def _large(model: Model) -> dict[str, tuple[Geometry, ...]]:
     # the tube of the upper arm runs 0.176 m beside the pan axis, wherever the shoulder's frame is put
     t = 0.176 - model.shoulder_offset
     return {
-        "base_link": (cylinder((0, 0, 0), (0, 0, h - 0.089), 0.078),),
+        "base_link": (cylinder((0, 0, 0), (0, 0, h - 0.089), 0.078), box((0.1, 0.04, 0.036), (0, -0.075, 0.018))),
         "shoulder_link": (capsule((0, 0, -0.053), (0, 0, 0.03), 0.077), capsule((0, 0.0, 0), (0, 0.04, 0), 0.08)),
         "upper_arm_link": (capsule((0, t - 0.02, 0.012), (0, t + 0.015, 0.012), 0.092),
                            capsule((0, t, 0.05), (0, t, u - 0.05), 0.056),

@@ -82,7 +82,7 @@ class _Examination:
     def is_bundled(self) -> bool:
         from memetik.robot import bundled
 
-        return self.path in bundled.names()
+        return self.path is not None and bundled.known(self.path)
 
     def content(self) -> bytes | str | None:
         """The text to examine; of a xacro file the expanded one, whose lines are then meant."""
