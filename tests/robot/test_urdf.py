@@ -231,6 +231,7 @@ GOOD = connect("ab", "a", "b") + connect("bc", "b", "c")
             connect("ab", "a", "b", kind="floating") + connect("bc", "b", "c", '<mimic joint="ab"/>'),
             ["which is floating"],
         ),
+        (connect("ab", "a", "b", kind="fixed") + connect("bc", "b", "c", '<mimic joint="ab"/>'), ["which is fixed"]),
         (
             connect("ab", "a", "b") + connect("bc", "b", "c", '<mimic joint="ab"/>', kind="planar"),
             ["only joints of one axis can mimic"],

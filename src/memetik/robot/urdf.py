@@ -27,6 +27,7 @@ from memetik.robot.description import AXIS_NAMES, Description, Geometry, Inertia
 from memetik.robot.meshes import MeshFinder, SearchPath
 from memetik.robot.rotations import pose, rotation_from_quaternion, rotation_from_rpy, unit
 from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from memetik.robot.validate import MAX_LINKS
 from memetik.robot.xmltree import Element, parse_xml
 
 EXTENSION_VERSION = "1"
@@ -54,6 +55,9 @@ def read_urdf_element(
     what = source or "the URDF text"
     if root.tag != "robot":
         raise DescriptionError(f"{what} starts with <{root.tag}>; a URDF starts with <robot>.")
+    count = sum(child.tag in ("link", "joint") for child in root.children)
+    if count > 2 * MAX_LINKS:
+        raise DescriptionError(f"{what} has {count} links and joints; at most {MAX_LINKS} of each are accepted.")
     meshes = MeshFinder(folder, search_path)
     dropped: list[str] = []
     colors = _materials(root)

@@ -2,7 +2,8 @@
 
 A joint that URDF cannot express (spherical, cylindrical, anchored, reversed, limits per axis) is written twice: as a
 chain of plain one-axis joints with helper links, for everyone, and in the <memetik> element, from which memetik
-restores it (see `memetik.robot.urdf`). The pose of the root in the world is kept there too. What SRDF says is not written.
+restores it (see `memetik.robot.urdf`). The pose of the root in the world is kept there too.
+What SRDF says is not written.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from memetik.robot.description import Description, Joint
 
 MAX_LINKS = 10_000
 MAX_MIMIC_CHAIN = 200
+MAX_SUGGESTED = 1_000
+"""Names among which the meant one is looked for: comparing them takes time."""
 _ORTHONORMAL = 1e-6
 
 
@@ -31,32 +34,35 @@ class Defect:
 
     def __str__(self) -> str:
         end = "" if self.remedy.endswith("?") else "."
-        return f"{self.element} {self.problem}; {self.remedy}{end}"
+        return f"{self.element:.300} {self.problem:.300}; {self.remedy:.300}{end}"
 
 
 def validate(description: Description) -> Description:
     """The description itself; a DescriptionError that names its defects where it is not a robot."""
-    found = structural_defects(description)
+    found = list(islice(_defects(description), 4))
     if found:
-        more = f" (and {len(found) - 3} more defects)" if len(found) > 3 else ""
+        more = " There are more defects." if len(found) > 3 else ""
         raise DescriptionError(
-            f"robot {description.name!r} cannot be used: " + " ".join(str(defect) for defect in found[:3]) + more
+            f"robot {description.name!r:.200} cannot be used: " + " ".join(str(defect) for defect in found[:3]) + more
         )
     return description
 
 
 def structural_defects(description: Description) -> list[Defect]:
     """Everything that keeps a description from being a robot, in a fixed order."""
-    if len(description.links) > MAX_LINKS or len(description.joints) > MAX_LINKS:
-        count = max(len(description.links), len(description.joints))
-        return [Defect("size", "the robot", f"has {count} links or joints", f"at most {MAX_LINKS} are accepted")]
-    return [
-        *_name_defects(description),
-        *_tree_defects(description),
-        *_joint_defects(description),
-        *_mimic_defects(description),
-        *_number_defects(description),
-    ]
+    return list(_defects(description))
+
+
+def _defects(description: Description) -> Iterator[Defect]:
+    count = max(len(description.links), len(description.joints))
+    if count > MAX_LINKS:
+        yield Defect("size", "the robot", f"has {count} links or joints", f"at most {MAX_LINKS} are accepted")
+        return
+    yield from _name_defects(description)
+    yield from _tree_defects(description)
+    yield from _joint_defects(description)
+    yield from _mimic_defects(description)
+    yield from _number_defects(description)
 
 
 def _name_defects(description: Description) -> Iterator[Defect]:
@@ -96,7 +102,7 @@ def _tree_defects(description: Description) -> Iterator[Defect]:
                     f"unknown {end}",
                     f"joint {joint.name!r}",
                     f"has the {end} link {name!r}, which does not exist",
-                    suggest(name, links).rstrip("."),
+                    suggest(name, islice(links, MAX_SUGGESTED)).rstrip("."),
                 )
         if joint.parent == joint.child:
             broken = True
@@ -224,9 +230,9 @@ def _coupling_defects(joint: Joint, master_name: str, joints: dict[str, Joint]) 
     if joint.axes != 1:
         yield Defect("mimic", name, f"is {joint.kind} and mimics {master_name!r}", "only joints of one axis can mimic")
     if master is None:
-        remedy = suggest(master_name, joints).rstrip(".")
+        remedy = suggest(master_name, islice(joints, MAX_SUGGESTED)).rstrip(".")
         yield Defect("mimic", name, f"mimics {master_name!r}, which does not exist", remedy)
-    elif master.axes > 1:
+    elif master.axes != 1:
         problem = f"mimics {master_name!r}, which is {master.kind}"
         yield Defect("mimic", name, problem, "only joints of one axis can be mimicked")
 
@@ -277,7 +283,7 @@ def _pose_defects(poses: list[tuple[str, np.ndarray]]) -> Iterator[Defect]:
             yield Defect("pose", name, "has a pose that is not a 4x4 array", "give it as 4x4")
         return
     matrices = np.stack([matrix for _, matrix in poses])
-    finite: np.ndarray = np.isfinite(matrices).all(axis=(1, 2))
+    finite = np.asarray(np.isfinite(matrices).all(axis=(1, 2)))
     matrices[~finite] = np.eye(4)
     rotations = matrices[:, :3, :3]
     errors = np.abs(rotations @ rotations.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2))

@@ -14,8 +14,9 @@ from xml.parsers import expat
 from memetik.errors import DescriptionError
 
 MAX_BYTES = 32_000_000
-MAX_ELEMENTS = 250_000
+MAX_ELEMENTS = 60_000
 MAX_DEPTH = 2_000
+MAX_NAME = 1_000
 MAX_MAGNITUDE = 1e9
 """No length, angle, mass or inertia of a robot is larger; larger numbers are typing errors or attacks."""
 
@@ -48,12 +49,16 @@ class Element:
 
     def text(self, attribute: str, default: str | None = None) -> str:
         """An attribute's text without surrounding blanks; an error where it is missing and has no default."""
-        value = self.attributes.get(attribute)
-        if value is None or not value.strip():
+        value = self.attributes.get(attribute, "").strip()
+        if not value:
             if default is None:
                 raise DescriptionError(f"{self.label} needs the attribute {attribute!r}.")
             return default
-        return value.strip()
+        if len(value) > MAX_NAME:
+            raise DescriptionError(
+                f"{self.label} has {len(value)} characters in {attribute!r}; at most {MAX_NAME} are read."
+            )
+        return value
 
     def number(self, attribute: str, default: float | None = None) -> float:
         """A finite number from an attribute."""
@@ -65,7 +70,7 @@ class Element:
         """Finite numbers from an attribute, separated by blanks; `count` of them, or any where count is None."""
         if default is not None and not self.attributes.get(attribute, "").strip():
             return default
-        words = self.text(attribute).split()
+        words = self._words(attribute)
         if count is not None and len(words) != count:
             raise DescriptionError(
                 f"{self.label} has {attribute}={_shorten(self.attributes[attribute])}; {count} numbers are needed."
@@ -77,7 +82,7 @@ class Element:
         if attribute not in self.attributes:
             return None
         values = []
-        for word in self.text(attribute).split():
+        for word in self._words(attribute):
             infinite = _INFINITE.fullmatch(word)
             value = float(infinite.group(1) + "inf") if infinite else self._number(word, attribute)
             values.append(math.copysign(math.inf, value) if abs(value) >= NO_LIMIT else value)
@@ -98,6 +103,12 @@ class Element:
         name = self.attributes.get("name")
         named = f" {_shorten(name)}" if name else ""
         return f"<{self.tag}>{named} (line {self.line})"
+
+    def _words(self, attribute: str) -> list[str]:
+        words = self.attributes.get(attribute, "").split()
+        if not words:
+            raise DescriptionError(f"{self.label} needs numbers in the attribute {attribute!r}.")
+        return words
 
     def _number(self, word: str, attribute: str) -> float:
         if not _NUMBER.fullmatch(word):
