@@ -8,7 +8,7 @@ only on request. Boxes around bodies sort out pairs that are far apart; the rest
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -17,12 +17,15 @@ import numpy as np
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.robot.tree import compile_tree
 from memetik.scene.allowed import Pairs, checked_pairs, default_pairs
-from memetik.scene.bodies import BodyGeometry, body_geometry, coal
-from memetik.scene.pairs import PairTest, Placed, Separation
+from memetik.scene.bodies import body_geometry, coal
+from memetik.scene.layout import Body, Layout, Scratch
+from memetik.scene.pairs import Separation
 from memetik.scene.scene import Scene, SceneSnapshot, ordered_pair
 
 if TYPE_CHECKING:
     from memetik.robot.robot import Robot
+
+_NOTHING = SceneSnapshot({}, frozenset(), 0)
 
 _CHUNK = 512  # postures of a batch whose boxes are compared at once
 
@@ -78,7 +81,7 @@ class CollisionModel:
         self._rigid = dict(zip((link.name for link in robot.description.links), tree.link_axes.tolist(), strict=True))
         self._links = tuple(link.name for link in robot.description.links)
         self._link_bodies = [
-            _Body(
+            Body(
                 link.name, index, body_geometry(item.shape), np.asarray(item.origin), self._padding.get(link.name, 0.0)
             )
             for index, link in enumerate(robot.description.links)
@@ -90,7 +93,7 @@ class CollisionModel:
             self._allowed = checked_pairs(robot, allowed, scene.names if scene is not None else ())
         self._options = (allowed, padding, self_collision)
         self._lock, self._local = threading.Lock(), threading.local()
-        self._layout: _Layout | None = None
+        self._layout: Layout | None = None
         self._current()
 
     # answers
@@ -221,7 +224,7 @@ class CollisionModel:
     # inside
 
     @property
-    def layout(self) -> _Layout:
+    def layout(self) -> Layout:
         """Bodies and pairs as they are now."""
         return self._current()
 
@@ -233,12 +236,12 @@ class CollisionModel:
             )
         return array
 
-    def _poses(self, layout: _Layout, q: np.ndarray) -> np.ndarray:
+    def _poses(self, layout: Layout, q: np.ndarray) -> np.ndarray:
         """Poses (..., moving bodies, 4, 4) of the bodies on links."""
         poses = self.robot.pose(self._links, q)
         return np.matmul(poses[..., layout.link_index, :, :], layout.origins)
 
-    def _current(self) -> _Layout:
+    def _current(self) -> Layout:
         snapshot = self.scene.snapshot() if self.scene is not None else _NOTHING
         layout = self._layout
         if layout is not None and layout.snapshot is snapshot:
@@ -251,7 +254,7 @@ class CollisionModel:
                 self._layout = layout
             return layout
 
-    def _arranged(self, snapshot: SceneSnapshot) -> _Layout:
+    def _arranged(self, snapshot: SceneSnapshot) -> Layout:
         bodies = list(self._link_bodies)
         for item in snapshot.objects.values():
             if item.link is None:
@@ -262,14 +265,14 @@ class CollisionModel:
                 if name not in self._rigid and name not in snapshot.objects:
                     raise UnknownNameError("touch link", name, f"robot {self.robot.name!r}", self._links)
             geometry = body_geometry(item.shape, item.solid)
-            bodies.append(_Body(item.name, self._links.index(item.link), geometry, item.pose, item.padding))
+            bodies.append(Body(item.name, self._links.index(item.link), geometry, item.pose, item.padding))
         moving = len(bodies)
         for item in snapshot.objects.values():
             if item.link is None:
-                bodies.append(_Body(item.name, -1, body_geometry(item.shape, item.solid), item.pose, item.padding))
-        return _Layout(snapshot, bodies, moving, self._pairs(snapshot, bodies, moving))
+                bodies.append(Body(item.name, -1, body_geometry(item.shape, item.solid), item.pose, item.padding))
+        return Layout(snapshot, bodies, moving, self._pairs(snapshot, bodies, moving))
 
-    def _pairs(self, snapshot: SceneSnapshot, bodies: list[_Body], moving: int) -> list[tuple[int, int]]:
+    def _pairs(self, snapshot: SceneSnapshot, bodies: list[Body], moving: int) -> list[tuple[int, int]]:
         """The pairs of bodies to check."""
         allowed = self._allowed | snapshot.allowed
         touches = {name: {item.link, *item.touch} for name, item in snapshot.objects.items() if item.link is not None}
@@ -282,7 +285,7 @@ class CollisionModel:
             for b in range(a + 1, len(bodies)):
                 second = bodies[b].name
                 # Bodies on one rigid part, or both fixed to the world, never move against each other.
-                if axes[a] == axes[b] or ordered(first, second) in allowed:
+                if axes[a] == axes[b] or _ordered(first, second) in allowed:
                     continue
                 if second in own_first or first in touches.get(second, ()):
                     continue
@@ -292,268 +295,17 @@ class CollisionModel:
                 pairs.append((a, b))
         return pairs
 
-    def _scratch(self, layout: _Layout) -> _Scratch:
+    def _scratch(self, layout: Layout) -> Scratch:
         scratch = getattr(self._local, "scratch", None)
         if scratch is None or scratch.layout is not layout:
-            scratch = _Scratch(layout, scratch)
+            scratch = Scratch(layout, scratch)
             self._local.scratch = scratch
         return scratch
 
 
-def ordered(first: str, second: str) -> tuple[str, str]:
+def _ordered(first: str, second: str) -> tuple[str, str]:
     """Two names in alphabetical order, equal ones too."""
     return (first, second) if first <= second else (second, first)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Body:
-    """A geometry on a link (`link` is its index) or in the world (-1), at `origin` there."""
-
-    name: str
-    link: int
-    geometry: BodyGeometry
-    origin: np.ndarray
-    padding: float
-
-
-_NOTHING = SceneSnapshot({}, frozenset(), 0)
-
-_COSTS = {"plane": 0, "convex": 1, "points": 2, "mesh": 3}
-
-
-class _Layout:
-    """Bodies, the pairs to check and the world's poses, for one version of the scene. Never changed."""
-
-    def __init__(self, snapshot: SceneSnapshot, bodies: Sequence[_Body], moving: int, pairs: list[tuple[int, int]]):
-        self.snapshot, self.bodies, self.moving = snapshot, list(bodies), moving
-        # Cheap pairs first, so that a collision found by them spares the dear ones.
-        pairs = sorted(pairs, key=lambda pair: sum(_COSTS[bodies[index].geometry.kind] for index in pair))
-        table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        self.first, self.second = table[:, 0].copy(), table[:, 1].copy()
-        self.link_index = np.array([body.link for body in bodies[:moving]], dtype=np.int64)
-        self.origins = np.array([body.origin for body in bodies[:moving]]).reshape(-1, 4, 4)
-        self.centres = np.array([body.geometry.centre for body in bodies]).reshape(-1, 3)
-        self.halves = np.array([body.geometry.half for body in bodies]).reshape(-1, 3)
-        paddings = np.array([body.padding for body in bodies])
-        self.margins = paddings[self.first] + paddings[self.second] if len(table) else np.zeros(0)
-        names = dict.fromkeys(body.name for body in bodies[:moving])
-        self.pairs_of = {
-            name: np.array(
-                [k for k, (a, b) in enumerate(table.tolist()) if name in (bodies[a].name, bodies[b].name)],
-                dtype=np.int64,
-            )
-            for name in names
-        }
-        self._arrange_world()
-
-    def moved_to(self, snapshot: SceneSnapshot) -> _Layout | None:
-        """The layout for another snapshot of the scene, where nothing but poses of world objects changed; else None."""
-        old = self.snapshot
-        if old.allowed != snapshot.allowed or len(old.objects) != len(snapshot.objects):
-            return None
-        moved: dict[str, Any] = {}
-        for (name, before), (other, now) in zip(old.objects.items(), snapshot.objects.items(), strict=True):
-            if before is now:
-                continue
-            same = name == other and before.link is None and now.link is None and before.shape is now.shape
-            if not same or before.padding != now.padding or before.solid != now.solid:
-                return None
-            moved[name] = now.pose
-        layout = object.__new__(_Layout)
-        layout.__dict__.update(self.__dict__)
-        layout.snapshot, layout.bodies = snapshot, list(self.bodies)
-        layout.world_poses, layout.world_centres = self.world_poses.copy(), self.world_centres.copy()
-        layout.world_halves = self.world_halves.copy()
-        planes_moved = False
-        for name, pose in moved.items():
-            index = self.index_of[name]
-            body = self.bodies[index]
-            layout.bodies[index] = _Body(name, -1, body.geometry, pose, body.padding)
-            layout._place_in_world(index - self.moving, body.geometry, pose)
-            planes_moved |= body.geometry.kind == "plane"
-        if planes_moved:
-            layout._arrange_planes()
-        return layout
-
-    def pair_names(self, pair: int) -> tuple[str, str]:
-        """The names of the two bodies of a pair."""
-        return self.bodies[self.first[pair]].name, self.bodies[self.second[pair]].name
-
-    def boxes(self, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Centres and half extents (..., bodies, 3) of the boxes around all bodies, for poses (..., moving, 4, 4)."""
-        rotations = poses[..., :3, :3]
-        centres = np.einsum("...ij,...j->...i", rotations, self.centres[: self.moving]) + poses[..., :3, 3]
-        halves = np.einsum("...ij,...j->...i", np.abs(rotations), self.halves[: self.moving])
-        lead = poses.shape[:-3]
-        still = self.world_centres, self.world_halves
-        if not len(still[0]):
-            return centres, halves
-        return tuple(  # type: ignore[return-value]
-            np.concatenate([moving, np.broadcast_to(world, (*lead, *world.shape))], axis=-2)
-            for moving, world in zip((centres, halves), still, strict=True)
-        )
-
-    def gaps(self, centres: np.ndarray, halves: np.ndarray) -> np.ndarray:
-        """Lower bounds (..., pairs) of the distances of all pairs, from the boxes around their bodies (..., bodies, 3).
-
-        The largest gap along an axis of the world, or across the plane: negative where boxes overlap.
-        """
-        gap = np.abs(centres[..., self.first, :] - centres[..., self.second, :])
-        gap -= halves[..., self.first, :] + halves[..., self.second, :]
-        bound = gap.max(axis=-1)
-        if len(self.plane_pairs):
-            normals, body = self.plane_normals, self.first[self.plane_pairs]
-            height = np.einsum("...pi,pi->...p", centres[..., body, :], normals) - self.plane_offsets
-            height -= np.einsum("...pi,pi->...p", halves[..., body, :], np.abs(normals))
-            bound[..., self.plane_pairs] = height
-        return bound
-
-    def _arrange_world(self) -> None:
-        world = self.bodies[self.moving :]
-        self.index_of = {body.name: index for index, body in enumerate(world, start=self.moving)}
-        self.world_poses = np.zeros((len(world), 4, 4))
-        self.world_centres, self.world_halves = np.zeros((len(world), 3)), np.zeros((len(world), 3))
-        for index, body in enumerate(world):
-            self._place_in_world(index, body.geometry, body.origin)
-        self._arrange_planes()
-
-    def _place_in_world(self, index: int, geometry: BodyGeometry, pose: np.ndarray) -> None:
-        self.world_poses[index] = pose
-        self.world_centres[index] = pose[:3, :3] @ geometry.centre + pose[:3, 3]
-        # A plane's box is of no use; its pairs are bounded across the plane instead.
-        self.world_halves[index] = np.abs(pose[:3, :3]) @ geometry.half if geometry.kind != "plane" else 0.0
-
-    def _arrange_planes(self) -> None:
-        is_plane = np.array([body.geometry.kind == "plane" for body in self.bodies], dtype=bool)
-        self.plane_pairs = np.flatnonzero(is_plane[self.second]) if len(self.bodies) else np.zeros(0, dtype=np.int64)
-        planes = [self.bodies[index].origin for index in self.second[self.plane_pairs].tolist()]
-        self.plane_normals = np.array([pose[:3, 2] for pose in planes]).reshape(-1, 3)
-        self.plane_offsets = np.array([pose[:3, 2] @ pose[:3, 3] for pose in planes])
-
-
-class _Scratch:
-    """One thread's placed bodies and pair tests."""
-
-    def __init__(self, layout: _Layout, before: _Scratch | None):
-        module = coal()
-        self.layout = layout
-        self._tests: dict[tuple[int, int], PairTest] = before._tests if before is not None else {}
-        self._keep = before._keep if before is not None else {}
-        if before is not None and before.layout.first is layout.first:
-            self._placed = before._placed  # the same bodies, some of them elsewhere in the world
-            moved = [k for k, body in enumerate(layout.bodies) if body is not before.layout.bodies[k]]
-        else:
-            self._placed = [
-                Placed(body.geometry, np.eye(3), np.zeros(3), module.Transform3s()) for body in layout.bodies
-            ]
-            moved = list(range(layout.moving, len(layout.bodies)))
-        for index in moved:
-            self._put(index, layout.bodies[index].origin)
-        self._centres = self._halves = np.zeros((0, 3))
-
-    def place(self, poses: np.ndarray) -> None:
-        """Put the moving bodies at poses (moving, 4, 4)."""
-        for index, pose in enumerate(poses):
-            self._put(index, pose)
-        self._centres, self._halves = self.layout.boxes(poses)
-
-    def candidates(self) -> np.ndarray:
-        """The pairs whose boxes come closer than their margins."""
-        return np.flatnonzero(self.layout.gaps(self._centres, self._halves) <= self.layout.margins)
-
-    def overlaps(self, poses: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """For poses (N, moving, 4, 4): those with pairs whose boxes overlap, and these pairs."""
-        return [(poses[row], np.flatnonzero(close)) for row, close in enumerate(self._close(poses)) if close.any()]
-
-    def collide_each(self, poses: np.ndarray) -> np.ndarray:
-        """Whether each of N postures, by their poses (N, moving, 4, 4), collides."""
-        answers = np.zeros(len(poses), dtype=bool)
-        layout = self.layout
-        for row, close in enumerate(self._close(poses)):
-            pairs = np.flatnonzero(close)
-            if not len(pairs):
-                continue
-            for index in {*layout.first[pairs].tolist(), *layout.second[pairs].tolist()}:
-                if index < layout.moving:
-                    self._put(index, poses[row, index])
-            answers[row] = any(self.pair_collides(pair) for pair in pairs.tolist())
-        return answers
-
-    def first_collision(self, poses: np.ndarray) -> int | None:
-        """A pair that collides at poses (moving, 4, 4), None where none does."""
-        layout = self.layout
-        self._centres, self._halves = layout.boxes(poses)
-        pairs = self.candidates()
-        for index in {*layout.first[pairs].tolist(), *layout.second[pairs].tolist()}:
-            if index < layout.moving:
-                self._put(index, poses[index])
-        return next((pair for pair in pairs.tolist() if self.pair_collides(pair)), None)
-
-    def pair_collides(self, pair: int) -> bool:
-        """Whether a pair of placed bodies comes closer than its margin."""
-        a, b = int(self.layout.first[pair]), int(self.layout.second[pair])
-        return self._test(a, b).collides(self._placed[a], self._placed[b], float(self.layout.margins[pair]))
-
-    def separation(self, pair: int) -> Separation:
-        """The signed distance of a pair of placed bodies, without padding."""
-        a, b = int(self.layout.first[pair]), int(self.layout.second[pair])
-        return self._test(a, b).separation(self._placed[a], self._placed[b])
-
-    def nearest(
-        self, pairs: np.ndarray, known: dict[int, Separation] | None = None
-    ) -> tuple[int | None, Separation | None]:
-        """The pair of least signed distance. Boxes bound distances from below; pairs are taken in that order."""
-        if not len(pairs):
-            return None, None
-        bounds = np.maximum(self.layout.gaps(self._centres, self._halves)[pairs], 0.0) - self.layout.margins[pairs]
-        known = {} if known is None else known
-        best, best_pair, least = None, None, np.inf
-        for position in np.argsort(bounds, kind="stable"):
-            if bounds[position] >= least and bounds[position] > -self.layout.margins[pairs[position]]:
-                break
-            pair = int(pairs[position])
-            if pair not in known:
-                known[pair] = self.separation(pair)
-            distance = known[pair].distance - self.layout.margins[pair]
-            if distance < least:
-                best, best_pair, least = known[pair], pair, distance
-        return best_pair, best
-
-    def least_ratio(self, speeds: np.ndarray) -> float:
-        """The least of signed distance over speed, for pairs of positive speed (P,); infinite where there is none."""
-        moving = np.flatnonzero(speeds > 0.0)
-        bounds = (
-            np.maximum(self.layout.gaps(self._centres, self._halves)[moving], 0.0) - self.layout.margins[moving]
-        ) / speeds[moving]
-        least = np.inf
-        for position in np.argsort(bounds, kind="stable"):
-            pair = int(moving[position])
-            if bounds[position] >= least:
-                break
-            # Whether it collides is asked first: the depth of an overlap is dear and of no use here.
-            if bounds[position] <= 0.0 and self.pair_collides(pair):
-                return -1.0
-            found = self.separation(pair)
-            least = min(least, (found.distance - self.layout.margins[pair]) / speeds[pair])
-        return least
-
-    def _close(self, poses: np.ndarray) -> np.ndarray:
-        """(N, pairs) whether the boxes of a pair come closer than its margin."""
-        return self.layout.gaps(*self.layout.boxes(poses)) <= self.layout.margins
-
-    def _put(self, index: int, pose: np.ndarray) -> None:
-        placed = self._placed[index]
-        placed.rotation, placed.place = pose[:3, :3], pose[:3, 3]
-        placed.transform.setRotation(placed.rotation)
-        placed.transform.setTranslation(placed.place)
-
-    def _test(self, a: int, b: int) -> PairTest:
-        first, second = self._placed[a].geometry, self._placed[b].geometry
-        key = (id(first), id(second))
-        if key not in self._tests:
-            self._tests[key] = PairTest(first, second)
-            self._keep[key] = (first, second)
-        return self._tests[key]
 
 
 def _link_padding(robot: Robot, padding: float | Mapping[str, float]) -> dict[str, float]:

@@ -196,7 +196,8 @@ class PointCloud(_ArrayShape):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VoxelMap(_ArrayShape):
-    """Occupied cells of a grid: cell (i, j, k) is a cube of edge `size` with its lowest corner at origin + size (i, j, k)."""
+    """Occupied cells of a grid: cell (i, j, k) is a cube of edge `size`; its lowest corner is
+    origin + size (i, j, k)."""
 
     occupied: np.ndarray
     size: float

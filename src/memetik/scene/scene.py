@@ -430,7 +430,7 @@ def _triangle_mesh(mesh: Any, scale: float | Sequence[float]) -> TriangleMesh:
     elif not isinstance(mesh, TriangleMesh):
         if not hasattr(mesh, "vertices") or not hasattr(mesh, "faces"):
             raise InvalidInputError(
-                f"a mesh is a file's path, a TriangleMesh or something with vertices and faces, not {type(mesh).__name__}."
+                f"a mesh is a path, a TriangleMesh or something with vertices and faces, not {type(mesh).__name__}."
             )
         mesh = TriangleMesh(mesh.vertices, mesh.faces)
     if (factors == 1.0).all():

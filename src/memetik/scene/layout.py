@@ -1,0 +1,266 @@
+"""Bodies, pairs and their boxes: what the exact checks of a robot in one version of a scene work on.
+
+A `Layout` is made from a scene's snapshot and never changed, so that threads share it; moving an object makes another
+one that shares all but a pose. A `Scratch` belongs to one thread: bodies placed for coal, and the tests of pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from memetik.scene.bodies import BodyGeometry, coal
+from memetik.scene.pairs import PairTest, Placed, Separation
+from memetik.scene.scene import SceneSnapshot
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A geometry on a link (`link` is its index) or in the world (-1), at `origin` there."""
+
+    name: str
+    link: int
+    geometry: BodyGeometry
+    origin: np.ndarray
+    padding: float
+
+
+_COSTS = {"plane": 0, "convex": 1, "points": 2, "mesh": 3}
+
+
+class Layout:
+    """Bodies, the pairs to check and the world's poses, for one version of the scene. Never changed."""
+
+    def __init__(self, snapshot: SceneSnapshot, bodies: Sequence[Body], moving: int, pairs: list[tuple[int, int]]):
+        self.snapshot, self.bodies, self.moving = snapshot, list(bodies), moving
+        # Cheap pairs first, so that a collision found by them spares the dear ones.
+        pairs = sorted(pairs, key=lambda pair: sum(_COSTS[bodies[index].geometry.kind] for index in pair))
+        table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        self.first, self.second = table[:, 0].copy(), table[:, 1].copy()
+        self.link_index = np.array([body.link for body in bodies[:moving]], dtype=np.int64)
+        self.origins = np.array([body.origin for body in bodies[:moving]]).reshape(-1, 4, 4)
+        self.centres = np.array([body.geometry.centre for body in bodies]).reshape(-1, 3)
+        self.halves = np.array([body.geometry.half for body in bodies]).reshape(-1, 3)
+        paddings = np.array([body.padding for body in bodies])
+        self.margins = paddings[self.first] + paddings[self.second] if len(table) else np.zeros(0)
+        names = dict.fromkeys(body.name for body in bodies[:moving])
+        self.pairs_of = {
+            name: np.array(
+                [k for k, (a, b) in enumerate(table.tolist()) if name in (bodies[a].name, bodies[b].name)],
+                dtype=np.int64,
+            )
+            for name in names
+        }
+        self._arrange_world()
+
+    def moved_to(self, snapshot: SceneSnapshot) -> Layout | None:
+        """The layout for another snapshot of the scene, where nothing but poses of world objects changed; else None."""
+        old = self.snapshot
+        if old.allowed != snapshot.allowed or len(old.objects) != len(snapshot.objects):
+            return None
+        moved: dict[str, Any] = {}
+        for (name, before), (other, now) in zip(old.objects.items(), snapshot.objects.items(), strict=True):
+            if before is now:
+                continue
+            same = name == other and before.link is None and now.link is None and before.shape is now.shape
+            if not same or before.padding != now.padding or before.solid != now.solid:
+                return None
+            moved[name] = now.pose
+        layout = object.__new__(Layout)
+        layout.__dict__.update(self.__dict__)
+        layout.snapshot, layout.bodies = snapshot, list(self.bodies)
+        layout.world_poses, layout.world_centres = self.world_poses.copy(), self.world_centres.copy()
+        layout.world_halves = self.world_halves.copy()
+        planes_moved = False
+        for name, pose in moved.items():
+            index = self.index_of[name]
+            body = self.bodies[index]
+            layout.bodies[index] = Body(name, -1, body.geometry, pose, body.padding)
+            layout._place_in_world(index - self.moving, body.geometry, pose)
+            planes_moved |= body.geometry.kind == "plane"
+        if planes_moved:
+            layout._arrange_planes()
+        return layout
+
+    def pair_names(self, pair: int) -> tuple[str, str]:
+        """The names of the two bodies of a pair."""
+        return self.bodies[self.first[pair]].name, self.bodies[self.second[pair]].name
+
+    def boxes(self, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Centres and half extents (..., bodies, 3) of the boxes around all bodies, for poses (..., moving, 4, 4)."""
+        rotations = poses[..., :3, :3]
+        centres = np.einsum("...ij,...j->...i", rotations, self.centres[: self.moving]) + poses[..., :3, 3]
+        halves = np.einsum("...ij,...j->...i", np.abs(rotations), self.halves[: self.moving])
+        lead = poses.shape[:-3]
+        still = self.world_centres, self.world_halves
+        if not len(still[0]):
+            return centres, halves
+        return tuple(  # type: ignore[return-value]
+            np.concatenate([moving, np.broadcast_to(world, (*lead, *world.shape))], axis=-2)
+            for moving, world in zip((centres, halves), still, strict=True)
+        )
+
+    def gaps(self, centres: np.ndarray, halves: np.ndarray) -> np.ndarray:
+        """Lower bounds (..., pairs) of the distances of all pairs, from the boxes around their bodies (..., bodies, 3).
+
+        The largest gap along an axis of the world, or across the plane: negative where boxes overlap.
+        """
+        gap = np.abs(centres[..., self.first, :] - centres[..., self.second, :])
+        gap -= halves[..., self.first, :] + halves[..., self.second, :]
+        bound = gap.max(axis=-1)
+        if len(self.plane_pairs):
+            normals, body = self.plane_normals, self.first[self.plane_pairs]
+            height = np.einsum("...pi,pi->...p", centres[..., body, :], normals) - self.plane_offsets
+            height -= np.einsum("...pi,pi->...p", halves[..., body, :], np.abs(normals))
+            bound[..., self.plane_pairs] = height
+        return bound
+
+    def _arrange_world(self) -> None:
+        world = self.bodies[self.moving :]
+        self.index_of = {body.name: index for index, body in enumerate(world, start=self.moving)}
+        self.world_poses = np.zeros((len(world), 4, 4))
+        self.world_centres, self.world_halves = np.zeros((len(world), 3)), np.zeros((len(world), 3))
+        for index, body in enumerate(world):
+            self._place_in_world(index, body.geometry, body.origin)
+        self._arrange_planes()
+
+    def _place_in_world(self, index: int, geometry: BodyGeometry, pose: np.ndarray) -> None:
+        self.world_poses[index] = pose
+        self.world_centres[index] = pose[:3, :3] @ geometry.centre + pose[:3, 3]
+        # A plane's box is of no use; its pairs are bounded across the plane instead.
+        self.world_halves[index] = np.abs(pose[:3, :3]) @ geometry.half if geometry.kind != "plane" else 0.0
+
+    def _arrange_planes(self) -> None:
+        is_plane = np.array([body.geometry.kind == "plane" for body in self.bodies], dtype=bool)
+        self.plane_pairs = np.flatnonzero(is_plane[self.second]) if len(self.bodies) else np.zeros(0, dtype=np.int64)
+        planes = [self.bodies[index].origin for index in self.second[self.plane_pairs].tolist()]
+        self.plane_normals = np.array([pose[:3, 2] for pose in planes]).reshape(-1, 3)
+        self.plane_offsets = np.array([pose[:3, 2] @ pose[:3, 3] for pose in planes])
+
+
+class Scratch:
+    """One thread's placed bodies and pair tests."""
+
+    def __init__(self, layout: Layout, before: Scratch | None):
+        module = coal()
+        self.layout = layout
+        self._tests: dict[tuple[int, int], PairTest] = before._tests if before is not None else {}
+        self._keep = before._keep if before is not None else {}
+        if before is not None and before.layout.first is layout.first:
+            self._placed = before._placed  # the same bodies, some of them elsewhere in the world
+            moved = [k for k, body in enumerate(layout.bodies) if body is not before.layout.bodies[k]]
+        else:
+            self._placed = [
+                Placed(body.geometry, np.eye(3), np.zeros(3), module.Transform3s()) for body in layout.bodies
+            ]
+            moved = list(range(layout.moving, len(layout.bodies)))
+        for index in moved:
+            self._put(index, layout.bodies[index].origin)
+        self._centres = self._halves = np.zeros((0, 3))
+
+    def place(self, poses: np.ndarray) -> None:
+        """Put the moving bodies at poses (moving, 4, 4)."""
+        for index, pose in enumerate(poses):
+            self._put(index, pose)
+        self._centres, self._halves = self.layout.boxes(poses)
+
+    def candidates(self) -> np.ndarray:
+        """The pairs whose boxes come closer than their margins."""
+        return np.flatnonzero(self.layout.gaps(self._centres, self._halves) <= self.layout.margins)
+
+    def overlaps(self, poses: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For poses (N, moving, 4, 4): those with pairs whose boxes overlap, and these pairs."""
+        return [(poses[row], np.flatnonzero(close)) for row, close in enumerate(self._close(poses)) if close.any()]
+
+    def collide_each(self, poses: np.ndarray) -> np.ndarray:
+        """Whether each of N postures, by their poses (N, moving, 4, 4), collides."""
+        answers = np.zeros(len(poses), dtype=bool)
+        layout = self.layout
+        for row, close in enumerate(self._close(poses)):
+            pairs = np.flatnonzero(close)
+            if not len(pairs):
+                continue
+            for index in {*layout.first[pairs].tolist(), *layout.second[pairs].tolist()}:
+                if index < layout.moving:
+                    self._put(index, poses[row, index])
+            answers[row] = any(self.pair_collides(pair) for pair in pairs.tolist())
+        return answers
+
+    def first_collision(self, poses: np.ndarray) -> int | None:
+        """A pair that collides at poses (moving, 4, 4), None where none does."""
+        layout = self.layout
+        self._centres, self._halves = layout.boxes(poses)
+        pairs = self.candidates()
+        for index in {*layout.first[pairs].tolist(), *layout.second[pairs].tolist()}:
+            if index < layout.moving:
+                self._put(index, poses[index])
+        return next((pair for pair in pairs.tolist() if self.pair_collides(pair)), None)
+
+    def pair_collides(self, pair: int) -> bool:
+        """Whether a pair of placed bodies comes closer than its margin."""
+        a, b = int(self.layout.first[pair]), int(self.layout.second[pair])
+        return self._test(a, b).collides(self._placed[a], self._placed[b], float(self.layout.margins[pair]))
+
+    def separation(self, pair: int) -> Separation:
+        """The signed distance of a pair of placed bodies, without padding."""
+        a, b = int(self.layout.first[pair]), int(self.layout.second[pair])
+        return self._test(a, b).separation(self._placed[a], self._placed[b])
+
+    def nearest(
+        self, pairs: np.ndarray, known: dict[int, Separation] | None = None
+    ) -> tuple[int | None, Separation | None]:
+        """The pair of least signed distance. Boxes bound distances from below; pairs are taken in that order."""
+        if not len(pairs):
+            return None, None
+        bounds = np.maximum(self.layout.gaps(self._centres, self._halves)[pairs], 0.0) - self.layout.margins[pairs]
+        known = {} if known is None else known
+        best, best_pair, least = None, None, np.inf
+        for position in np.argsort(bounds, kind="stable"):
+            if bounds[position] >= least and bounds[position] > -self.layout.margins[pairs[position]]:
+                break
+            pair = int(pairs[position])
+            if pair not in known:
+                known[pair] = self.separation(pair)
+            distance = known[pair].distance - self.layout.margins[pair]
+            if distance < least:
+                best, best_pair, least = known[pair], pair, distance
+        return best_pair, best
+
+    def least_ratio(self, speeds: np.ndarray) -> float:
+        """The least of signed distance over speed, for pairs of positive speed (P,); infinite where there is none."""
+        moving = np.flatnonzero(speeds > 0.0)
+        bounds = (
+            np.maximum(self.layout.gaps(self._centres, self._halves)[moving], 0.0) - self.layout.margins[moving]
+        ) / speeds[moving]
+        least = np.inf
+        for position in np.argsort(bounds, kind="stable"):
+            pair = int(moving[position])
+            if bounds[position] >= least:
+                break
+            # Whether it collides is asked first: the depth of an overlap is dear and of no use here.
+            if bounds[position] <= 0.0 and self.pair_collides(pair):
+                return -1.0
+            found = self.separation(pair)
+            least = min(least, (found.distance - self.layout.margins[pair]) / speeds[pair])
+        return least
+
+    def _close(self, poses: np.ndarray) -> np.ndarray:
+        """(N, pairs) whether the boxes of a pair come closer than its margin."""
+        return self.layout.gaps(*self.layout.boxes(poses)) <= self.layout.margins
+
+    def _put(self, index: int, pose: np.ndarray) -> None:
+        placed = self._placed[index]
+        placed.rotation, placed.place = pose[:3, :3], pose[:3, 3]
+        placed.transform.setRotation(placed.rotation)
+        placed.transform.setTranslation(placed.place)
+
+    def _test(self, a: int, b: int) -> PairTest:
+        first, second = self._placed[a].geometry, self._placed[b].geometry
+        key = (id(first), id(second))
+        if key not in self._tests:
+            self._tests[key] = PairTest(first, second)
+            self._keep[key] = (first, second)
+        return self._tests[key]
