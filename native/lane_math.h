@@ -6,6 +6,7 @@
 namespace memetik {
 inline namespace MEMETIK_ARCH {
 
+MEMETIK_INLINE Vector3 zero3() { return {Lane(0.0), Lane(0.0), Lane(0.0)}; }
 MEMETIK_INLINE Vector3 vector(const double *v) { return {Lane(v[0]), Lane(v[1]), Lane(v[2])}; }
 MEMETIK_INLINE Lane norm(const Vector3 &a) { return sqrt(dot(a, a)); }
 MEMETIK_INLINE Vector3 turn(const Frame &f, const Vector3 &v) { return v.x * f.x + v.y * f.y + v.z * f.z; }

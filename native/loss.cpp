@@ -15,7 +15,7 @@ struct Cost {
 Cost groove(const double *d, double s) {
   const double c = d[0], r = d[1], g = d[2];
   const double bell = std::exp(-s * s / (2 * c * c));
-  return {1 - bell + r * std::pow(s, g), bell * s / (c * c) + r * g * std::pow(s, g - 1)};
+  return {-std::expm1(-s * s / (2 * c * c)) + r * std::pow(s, g), bell * s / (c * c) + r * g * std::pow(s, g - 1)};
 }
 
 // (1 + a x^2)(1 - exp(-(x/b)^n)), x = s / width: flat inside the width, a wall at it.
@@ -23,7 +23,7 @@ Cost swamp(const double *d, double s) {
   const double width = d[0], n = d[1], a = d[2];
   const double b = std::pow(-1.0 / std::log(0.05), 1.0 / n);  // the wall reaches 95 % at x = 1
   const double x = s / width, y = std::pow(x / b, n), bell = std::exp(-y);
-  const double wall = 1 - bell, wall_slope = x > 0 ? bell * n * y / x : 0.0;
+  const double wall = -std::expm1(-y), wall_slope = x > 0 ? bell * n * y / x : 0.0;
   return {(1 + a * x * x) * wall, (2 * a * x * wall + (1 + a * x * x) * wall_slope) / width};
 }
 

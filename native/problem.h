@@ -123,6 +123,7 @@ struct SearchOptions {
   double damping = 1e-2;
   double max_step = 1.5;         // largest change of a joint in one iteration
   int32_t round_iterations = 12; // iterations before an island hands over
+  int32_t refine_patience = 48;  // local optima of the preferences in a row that bring nothing better end their refinement
   int32_t seed_patience = 16;    // iterations the seed's own basin may still take once another has an answer
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "problem.h"
+#include "user_function.h"
 
 namespace memetik {
 
@@ -19,6 +20,9 @@ class Verifier {
 
  private:
   void center_of_mass(const ProblemView &v, double *out) const;
+  double effort(const ProblemView &v, const Term &term, const double *data) const;
+  double manipulability(const ProblemView &v, const Term &term, const double *data) const;
+  double user_error(const UserFunction &function, const double *posture) const;
   std::vector<Placement> axes_, points_;
 };
 

@@ -1,8 +1,8 @@
 """What every goal has, and how it becomes terms of the core.
 
-A goal is a residual r(q) with an analytic Jacobian. Its cost is (weight * |r|)^2, passed through its loss. It holds when
-|r| is within its tolerance, in metres or radians. Goals state facts about links; `compile` breaks them down into terms,
-the residuals that the core knows (native/problem.h).
+A goal is a residual r(q) with an analytic Jacobian. Its cost is (weight * |r|)^2, passed through its loss. It holds
+when |r| is within its tolerance, in metres or radians. Goals state facts about links; `compile` breaks them down into
+terms, the residuals that the core knows (native/problem.h).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from memetik.errors import GoalError
-from memetik.goals.losses import SQUARE, Loss
+from memetik.goals.losses import SQUARE, Hyperbola, Loss
 
 if TYPE_CHECKING:
     from memetik.goals.compiler import Compiler
@@ -62,6 +62,9 @@ PREFER = 1
 class Goal:
     """What is wanted of a robot.
 
+    Goals of your own subclass this: they name their `links` and `joints` and override `residual`, maybe `jacobian` and
+    `residuals`; `tolerance` (1e-5 where there is none) bounds the residual's norm.
+
     weight    multiplies the residual: orders goals of one priority.
     priority  0: must hold; 1, 2, ...: preferences, the lower number first.
     name      how the solution's errors and open targets refer to it; by default made from the class and its link.
@@ -75,24 +78,34 @@ class Goal:
 
     open_target: ClassVar[str | None] = None
     """The field that may be left None and given at each solve; None where a goal has no such field."""
+    allows_hyperbola: ClassVar[bool] = False
+    """Whether the loss Hyperbola has a meaning for this goal."""
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.weight) and self.weight >= 0.0):
+        if not (isinstance(self.weight, int | float | np.number) and 0.0 <= self.weight < float("inf")):
             raise GoalError(
                 f"the weight of {type(self).__name__} must be finite and not negative, not {self.weight!r}."
             )
         if not isinstance(self.priority, int) or self.priority < 0:
             raise GoalError(
-                f"the priority of {type(self).__name__} is 0 for a must or 1, 2, ... for preferences, not {self.priority!r}."
+                f"the priority of {type(self).__name__} is 0 for a must or 1, 2, ... for preferences, not "
+                f"{self.priority!r}."
             )
         if not isinstance(self.loss, Loss):
             raise GoalError(
                 f"the loss of {type(self).__name__} must be a Loss such as mk.Huber(0.01), not {self.loss!r}."
             )
+        if isinstance(self.loss, Hyperbola) and not self.allows_hyperbola:
+            raise GoalError(f"the loss Hyperbola is for MinDistance; {type(self).__name__} has no distance to keep.")
 
     @property
     def links(self) -> Sequence[str]:
         """The links that this goal speaks of."""
+        return ()
+
+    @property
+    def joints(self) -> Sequence[str] | None:
+        """The joints whose values this goal's `residual` reads; None: all of the robot's."""
         return ()
 
     @property
@@ -105,20 +118,44 @@ class Goal:
         return "_".join([type(self).__name__.lower(), *self.links])
 
     def compile(self, compiler: Compiler) -> None:
-        """Adds this goal's terms to a problem."""
-        raise NotImplementedError(
-            f"{type(self).__name__} does not say how it is evaluated: override `compile` or `residual`."
-        )
+        """Adds this goal's terms to a problem: by default one that calls `residual`."""
+        from memetik.goals.custom import add_user_term
+
+        add_user_term(compiler, self)
+
+    def residual(self, q: np.ndarray, poses: np.ndarray) -> Any:
+        """What should become zero, for goals of the user's own: a number or an array of any fixed size.
+
+        q      values (n,) of `joints`, in their order.
+        poses  (k, 4, 4) of `links` in the world, in their order.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say what it wants: override `residual`.")
+
+    def residuals(self, q: np.ndarray, poses: np.ndarray) -> Any:
+        """`residual` of N postures at once: q (N, n), poses (N, k, 4, 4), result (N, rows). Override it for speed."""
+        return np.array([np.atleast_1d(self.residual(*pair)) for pair in zip(q, poses, strict=True)], dtype=float)
+
+    def jacobian(self, q: np.ndarray, poses: np.ndarray) -> Any:
+        """The residual's derivative, for goals of the user's own that have one: (by_joints, by_links), or None.
+
+        by_joints  (rows, n) by the values of `joints`; None: zero.
+        by_links   (rows, k, 6) by the motion of `links`: velocity of the link's origin, then angular velocity, both in
+                   the world's axes; None: zero.
+        Where it is not overridden, central differences are taken.
+        """
+        return None
 
     def __repr__(self) -> str:
         parts = []
-        for f in fields(self):
+        # The link comes first, as it is written; defaults are left out.
+        for f in sorted(fields(self), key=lambda f: f.name != "link"):
             value = getattr(self, f.name)
-            if f.name in ("weight", "priority", "name", "loss") and value == f.default:
-                continue
             if isinstance(value, np.ndarray):
-                parts.append(f"{f.name}={np.array2string(value, precision=4, separator=', ', suppress_small=True)}")
-            elif value is not None:
+                text = np.array2string(value, precision=4, separator=", ", suppress_small=True, max_line_width=1000)
+                parts.append(f"{f.name}={' '.join(text.split())}")
+            elif f.name == "link":
+                parts.append(repr(value))
+            elif value is not None and value != f.default:
                 parts.append(f"{f.name}={value!r}")
         return f"{type(self).__name__}({', '.join(parts)})"
 

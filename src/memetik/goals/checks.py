@@ -9,12 +9,7 @@ from typing import Any
 import numpy as np
 
 from memetik.errors import GoalError
-
-DEFAULT_TOLERANCE = 1e-5
-"""Metres and radians: what a must has to reach where the user says nothing."""
-
-ROTATION_SCALE = 0.3
-"""Metres per radian: how much a turn weighs against a way."""
+from memetik.goals.pose import as_vector
 
 LOOSE = 1e-3
 """Radians: from here on a tolerance is a range that may be used, not the rounding of a direction."""
@@ -27,14 +22,6 @@ _AXES = {
     for name, row in zip("xyz", np.eye(3), strict=True)
     for sign, factor in (("", 1.0), ("+", 1.0), ("-", -1.0))
 }
-
-
-def as_vector(value: Any, name: str, size: int = 3) -> np.ndarray:
-    """A checked copy of a point."""
-    array = _numbers(value, name)
-    if array.shape != (size,) or not np.isfinite(array).all():
-        raise GoalError(f"{name} must be {size} finite numbers, not {value!r}.")
-    return array
 
 
 def as_points(value: Any, name: str) -> np.ndarray:
@@ -50,7 +37,7 @@ def as_direction(value: Any, name: str) -> np.ndarray:
     if isinstance(value, str):
         if value not in _AXES:
             raise GoalError(f"{name} must be one of 'x', 'y', 'z', '-x', '-y', '-z' or a vector, not {value!r}.")
-        return _AXES[value].copy()
+        return _AXES[value] + 0.0  # a copy without negative zeros
     vector = as_vector(value, name)
     # Scaled first, so that neither tiny nor huge vectors leave the range of numbers when squared.
     largest = np.abs(vector).max()
@@ -58,14 +45,6 @@ def as_direction(value: Any, name: str) -> np.ndarray:
         raise GoalError(f"{name} must have a direction: all of its numbers are zero.")
     vector = vector / largest
     return vector / np.linalg.norm(vector)
-
-
-def unit_directions(values: np.ndarray, name: str) -> np.ndarray:
-    """Directions (..., 3) as unit vectors."""
-    lengths = np.linalg.norm(values, axis=-1, keepdims=True)
-    if not (np.isfinite(lengths).all() and (lengths > 0.0).all()):
-        raise GoalError(f"{name} must have a direction: all of its numbers are zero, or some are not finite.")
-    return values / lengths
 
 
 def as_number(value: Any, name: str) -> float:
@@ -110,7 +89,7 @@ def band_of(wanted: Range, tolerance: float) -> tuple[float, float, float]:
 
     A range is narrowed by the bound, so that what the bound still allows is within what was asked.
     """
-    if isinstance(wanted, float):
+    if not isinstance(wanted, tuple):
         return wanted, wanted, tolerance
     lower, upper = wanted
     bound = min(tolerance, 0.25 * (upper - lower))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from memetik.errors import GoalError, UnknownNameError
 from memetik.goals.base import Goal, Kind
 
 if TYPE_CHECKING:
+    from memetik.goals.custom import UserTerm
     from memetik.robot.robot import Robot
 
 
@@ -27,13 +28,26 @@ class Term:
     """The tuple that `_core.Problem` takes."""
 
 
+class Frames(TypedDict):
+    """The frame that a term looks at and the one it is relative to (-1: the world), as arguments of `Compiler.term`."""
+
+    frame: int
+    reference: int
+
+
 @dataclass(slots=True)
 class OpenTarget:
-    """A target given at each solve: its form ('pose', 'point', 'direction', 'rotation', 'number') and its goal."""
+    """A target given at each solve: its form ('pose', 'point', 'direction', 'rotation', 'number') and its goal.
+
+    shape is what the core takes. Where the user gives something else, `given` is its shape and `convert` takes arrays
+    (..., *given) to (..., *shape).
+    """
 
     goal: int
     form: str
     shape: tuple[int, ...]
+    given: tuple[int, ...] | None = None
+    convert: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 @dataclass
@@ -47,8 +61,8 @@ class Compiler:
     copies: list[tuple[int, int, int, int]] = field(default_factory=list)
     seed_copies: list[tuple[int, int, int]] = field(default_factory=list)
     """Values of the seed written into the data at each solve: (entry of q, term, entry of its data)."""
-    callbacks: dict[int, Goal] = field(default_factory=dict)
-    """Goals that the user's own code evaluates, by term."""
+    callbacks: dict[int, UserTerm] = field(default_factory=dict)
+    """Terms that the user's own code evaluates in Python."""
     goal: int = 0
     _current: Goal | None = None
     _points: dict[tuple[int, bytes], int] = field(default_factory=dict)
@@ -104,8 +118,16 @@ class Compiler:
         self.terms.append(Term(self.goal, label, unit, kind, row))
         return len(self.terms) - 1
 
-    def open(self, form: str, shape: tuple[int, ...], copies: Sequence[tuple[int, int, int]]) -> None:
+    def open(
+        self,
+        form: str,
+        shape: tuple[int, ...],
+        copies: Sequence[tuple[int, int, int]],
+        *,
+        given: tuple[int, ...] | None = None,
+        convert: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> None:
         """Declares the current goal's target as open: copies are (entry of the target, term, entry of its data)."""
         target = len(self.targets)
-        self.targets.append(OpenTarget(self.goal, form, shape))
+        self.targets.append(OpenTarget(self.goal, form, shape, given, convert))
         self.copies.extend((target, source, term, destination) for source, term, destination in copies)

@@ -11,7 +11,7 @@ import numpy as np
 
 from memetik.errors import GoalError
 from memetik.goals.base import Goal, Kind, put
-from memetik.goals.compiler import Compiler
+from memetik.goals.compiler import Compiler, Frames
 from memetik.robot.transforms import as_pose, transform
 
 DEFAULT_TOLERANCE = 1e-5
@@ -50,7 +50,7 @@ class LinkGoal(Goal):
     def links(self) -> Sequence[str]:
         return (self.link,) if self.relative_to is None else (self.link, self.relative_to)
 
-    def frames(self, compiler: Compiler) -> dict[str, int]:
+    def frames(self, compiler: Compiler) -> Frames:
         """The frame and the reference of this goal's terms, as arguments of `Compiler.term`."""
         return {"frame": compiler.point(self.link, self.offset), "reference": compiler.reference(self.relative_to)}
 
@@ -171,7 +171,7 @@ class Orientation(LinkGoal):
 
 
 def add_position(
-    compiler: Compiler, frames: dict[str, int], target: np.ndarray, tolerance: Tolerance
+    compiler: Compiler, frames: Frames, target: np.ndarray, tolerance: Tolerance
 ) -> list[tuple[int, int, int]]:
     """The position part of a pose goal. Returns what an open pose (16 numbers) has to fill in."""
     bands, bound = bands_of(tolerance, "tolerance")
@@ -186,7 +186,7 @@ def add_position(
 
 
 def add_rotation(
-    compiler: Compiler, frames: dict[str, int], target: np.ndarray, tolerance: Tolerance, scale: float
+    compiler: Compiler, frames: Frames, target: np.ndarray, tolerance: Tolerance, scale: float
 ) -> list[tuple[int, int, int]]:
     """The orientation part of a pose goal, by how many of its axes are free. Copies as in `add_position`."""
     rotation_copies = [(4 * r + c, 3 * r + c) for r in range(3) for c in range(3)]

@@ -1,0 +1,97 @@
+"""A link passes through a point: Pivot, the remote centre of motion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from memetik.errors import GoalError
+from memetik.goals.base import Goal, Kind, put
+from memetik.goals.checks import as_direction, as_positive, as_range
+from memetik.goals.compiler import Compiler
+from memetik.goals.pose import DEFAULT_TOLERANCE, as_vector
+from memetik.robot.transforms import as_pose, transform
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pivot(Goal):
+    """A link, or any link of a chain, passes through a point: a hole, a trocar.
+
+    r = x - point, x the point of the link nearest to it: on the straight piece o + R a t, t in `segment`, of a link;
+    of a chain, on the line through the origins of its links from the first to the last, whichever piece is nearest.
+
+    link         the link; or the links of a chain from the base outwards, at least two.
+    point        (3,) in the world, or in the frame of `relative_to`. None: given at each solve.
+    axis         a in the link's frame: "x", "-z", ... or a vector. Not for chains.
+    segment      (start, end) in metres along the axis; None: the line has no ends. Not for chains.
+    offset       a point (3,) or pose (4, 4) in the link's frame, from which axis and segment start. Not for chains.
+    relative_to  a link in whose frame the point is stated, instead of the world's.
+    tolerance    metres.
+    """
+
+    link: str | Sequence[str]
+    point: Any = None
+    axis: Any = "z"
+    segment: tuple[float, float] | None = None
+    offset: Any = field(default=None, kw_only=True)
+    relative_to: str | None = field(default=None, kw_only=True)
+    tolerance: float = field(default=DEFAULT_TOLERANCE, kw_only=True)
+    open_target: ClassVar[str | None] = "point"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.link, str):
+            names = tuple(self.link)
+            if len(names) < 2 or not all(isinstance(name, str) for name in names):
+                raise GoalError(f"Pivot needs a link or the names of at least two links of a chain, not {self.link!r}.")
+            if self.segment is not None or self.offset is not None:
+                raise GoalError("the pieces of a chain are given by its links; segment and offset are for one link.")
+            put(self, link=names)
+        put(self, axis=as_direction(self.axis, "the axis of Pivot"))
+        put(self, tolerance=as_positive(self.tolerance, "the tolerance of Pivot"))
+        if self.segment is not None:
+            put(self, segment=as_range(tuple(self.segment), "the segment of Pivot"))
+        if self.point is not None:
+            put(self, point=as_vector(self.point, "the point of Pivot"))
+        if self.offset is not None:
+            array = np.asarray(self.offset, dtype=float)
+            put(self, offset=transform(array) if array.shape == (3,) else as_pose(array, "the offset"))
+
+    @property
+    def links(self) -> Sequence[str]:
+        own = (self.link,) if isinstance(self.link, str) else tuple(self.link)
+        return own if self.relative_to is None else (*own, self.relative_to)
+
+    def default_name(self) -> str:
+        own = self.link if isinstance(self.link, str) else f"{self.link[0]}_{self.link[-1]}"
+        return f"pivot_{own}"
+
+    def compile(self, compiler: Compiler) -> None:
+        point = np.zeros(3) if self.point is None else self.point
+        reference = compiler.reference(self.relative_to)
+        if isinstance(self.link, str):
+            start, end = (-math.inf, math.inf) if self.segment is None else self.segment
+            kind, data, first = Kind.PIVOT, np.concatenate([self.axis, [start, end], point]), 5
+            frame = compiler.point(self.link, self.offset)
+        else:
+            frames = [compiler.point(link) for link in self.link]
+            self._check_chain(compiler)
+            kind, data, first, frame = Kind.PIVOT_CHAIN, np.concatenate([point, [len(frames)], frames]), 0, frames[-1]
+        term = compiler.term(
+            kind, data, label="distance", unit="m", rows=3, tolerance=self.tolerance, frame=frame, reference=reference
+        )
+        if self.point is None:
+            compiler.open("point", (3,), [(k, term, first + k) for k in range(3)])
+
+    def _check_chain(self, compiler: Compiler) -> None:
+        robot = compiler.robot
+        for inner, outer in zip(self.link, self.link[1:], strict=False):
+            if inner not in robot.ancestors(outer):
+                raise GoalError(
+                    f"the links of a Pivot's chain follow each other from the base outwards, but {outer!r} does not "
+                    f"hang on {inner!r}."
+                )
