@@ -367,6 +367,7 @@ void bind_problem(nb::module_ &m) {
       .def_rw("damping", &SearchOptions::damping)
       .def_rw("max_step", &SearchOptions::max_step)
       .def_rw("round_iterations", &SearchOptions::round_iterations)
+      .def_rw("refine_patience", &SearchOptions::refine_patience)
       .def_rw("seed_patience", &SearchOptions::seed_patience);
 
   nb::class_<Settings>(m, "Settings", "How long and how a problem is solved.")

@@ -137,7 +137,7 @@ class Solve {
           last = c.counts.refined;
         }
       }
-      if (c.counts.refined - last > request_.refine_patience) break;
+      if (c.counts.refined - last > request_.options.refine_patience) break;
       if (request_.refine_evaluations >= 0 ? c.counts.evaluations >= request_.refine_evaluations
                                            : elapsed() - begin > request_.refine)
         break;

@@ -23,7 +23,7 @@ struct SolveRequest {
   double distinct = 1e-2;           // answers whose joints all differ by less are one
   double refine = 0;                // seconds for the preferences, once the musts are met
   int64_t refine_evaluations = -1;  // or a bound on the work
-  int refine_patience = 48;         // local optima in a row that bring nothing better end it
+
   int threads = 1;
   SearchOptions options;
   Callback callback = nullptr;

@@ -27,6 +27,7 @@ class Memetic:
     damping           of the local search, times its squared error.
     max_step          largest change of a joint in one iteration, radians or metres.
     round_iterations  iterations of an island before the next one's turn.
+    refine_patience   local optima of the preferences in a row that bring nothing better end their refinement.
     seed_patience     iterations that the seed's own basin may still take once another individual has an answer.
     """
 
@@ -44,15 +45,17 @@ class Memetic:
     damping: float = 1e-2
     max_step: float = 1.5
     round_iterations: int = 12
+    refine_patience: int = 48
     seed_patience: int = 16
 
     def __post_init__(self) -> None:
         for name, least in (("islands", 1), ("species", 1), ("population", 1), ("elites", 1), ("local_iterations", 1),
-                            ("stagnation", 1), ("round_iterations", 1), ("seed_patience", 0)):  # fmt: skip
+                            ("stagnation", 1), ("round_iterations", 1), ("refine_patience", 1),
+                            ("seed_patience", 0)):  # fmt: skip
             value = getattr(self, name)
-            if not isinstance(value, int) or not least <= value <= 10_000:
+            if not isinstance(value, int) or not least <= value <= 1_000_000:
                 raise InvalidInputError(
-                    f"{name} of Memetic must be a whole number from {least} to 10000, not {value!r}."
+                    f"{name} of Memetic must be a whole number from {least} to 1000000, not {value!r}."
                 )
         for name, low, high in (("progress", 0.0, 1.0), ("random_share", 0.0, 1.0), ("wipeout", 0.0, 1.0),
                                 ("damping", 0.0, 1e6), ("max_step", 1e-6, 1e6), ("mutation_low", 0.0, 60.0),
