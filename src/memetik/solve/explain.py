@@ -1,18 +1,128 @@
-"""Why a solve ended as it did."""
+"""Why a solve ended as it did: in a few words, and in sentences."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memetik.solve.demands import shortage_of
+from memetik.solve.reach import proof_of
+from memetik.solve.relaxations import helpful
+from memetik.solve.statement import Statement, statement_of
 
 if TYPE_CHECKING:
     from memetik.solve.solution import Solution
 
+SOLVED = "solved"
+TOO_FEW_JOINTS = "too few joints for the demands"
+NOT_FOUND = "not found in time"
+
 
 def reason_of(solution: Solution) -> str:
-    """The solution's reason in a few words."""
-    return "solved" if solution.success else "not found in time"
+    """The solution's reason in a few words. 'out of reach' and 'limits exclude it' are proved; 'too few joints for the
+    demands' holds for all but special targets; 'not found in time' says nothing about what is possible."""
+    if solution.success:
+        return SOLVED
+    statement = statement_of(solution)
+    if proof := proof_of(statement):
+        return proof.reason
+    return TOO_FEW_JOINTS if shortage_of(statement) else NOT_FOUND
 
 
 def explain(solution: Solution) -> str:
-    """The solution's state in plain sentences."""
-    return repr(solution)
+    """The solution in plain sentences: what misses by how much, joints at limits, what was tried, what would help."""
+    lines = [_heading(solution)]
+    about = [*_joints_at_limits(solution), *_seed(solution), _search(solution)]
+    if solution.success:
+        return "\n".join(lines + about)
+    statement = statement_of(solution)
+    lines += [*_causes(solution, statement), *_misses(solution, statement), *about]
+    found = helpful(solution.problem, statement)
+    lines += [f"It would be solved {change}." for change in found]
+    if not found:
+        lines.append("None of the relaxations that were tried is solved in the time given to them.")
+    return "\n".join(lines)
+
+
+def _heading(solution: Solution) -> str:
+    if not solution.success:
+        return f"Not solved: {solution.reason}."
+    worst = [
+        f"{goal!r} to " + " and ".join(f"{label} {_quantity(error, unit)}" for label, error, unit in parts)
+        for goal, parts in _named_errors(solution).items()
+        if parts
+    ]
+    return f"Solved in {solution.time * 1e3:.3g} ms: {', '.join(worst)}."
+
+
+def _causes(solution: Solution, statement: Statement) -> list[str]:
+    names = solution.problem.goal_names
+    lines = []
+    if proof := proof_of(statement):
+        lines.append(f"Proved for {names[proof.goal]!r}: {proof.sentence}.")
+    if shortage := shortage_of(statement):
+        lines.append(f"{shortage.sentence}.")
+    return lines
+
+
+def _misses(solution: Solution, statement: Statement) -> list[str]:
+    """One sentence for each goal that misses in the best posture found."""
+    parts: dict[int, list[str]] = {}
+    for term in statement.terms:
+        if term.missed:
+            error, allowed = (_quantity(value, term.unit) for value in (term.error, term.tolerance))
+            parts.setdefault(term.goal, []).append(f"{term.label} by {error} ({allowed} allowed)")
+    names = solution.problem.goal_names
+    return [f"The best posture found misses {names[goal]!r}: {', '.join(own)}." for goal, own in parts.items()]
+
+
+def _joints_at_limits(solution: Solution) -> list[str]:
+    robot = solution.problem.robot
+    near = []
+    for entry in solution.problem._core.variables:
+        value, lower, upper = float(solution.q[entry]), float(robot.lower[entry]), float(robot.upper[entry])
+        room = 1e-3 * (upper - lower) if math.isfinite(upper - lower) else 1e-3
+        if min(value - lower, upper - value) <= room:
+            side = "lower" if value - lower < upper - value else "upper"
+            near.append(f"{robot.joint_names[entry]!r} ({side}, {value:.4g})")
+    return [f"At their limits: {', '.join(near)}."] if near else []
+
+
+def _seed(solution: Solution) -> list[str]:
+    if not solution.clipped:
+        return []
+    listed = ", ".join(repr(name) for name in solution.clipped)
+    return [f"The seed was outside the limits of {listed} and was moved to the nearest value within."]
+
+
+def _search(solution: Solution) -> str:
+    counts = solution.statistics
+    starts = counts.get("starts", 1)
+    line = f"The search evaluated {counts['evaluations']} postures from {starts} starts in {solution.time * 1e3:.3g} ms"
+    rejected = counts.get("rejected", 0)
+    if rejected:
+        line += f"; {rejected} met the goals in the search and were turned away when checked"
+    return line + "."
+
+
+def _named_errors(solution: Solution) -> dict[str, list[tuple[str, float, str]]]:
+    """Errors of the musts with their units, by goal."""
+    problem = solution.problem
+    named: dict[str, list[tuple[str, float, str]]] = {name: [] for name in problem.goal_names}
+    for term, error in zip(problem._terms, np.asarray(solution._data.errors).tolist(), strict=True):
+        if problem.goals[term.goal].priority == 0:
+            named[problem.goal_names[term.goal]].append((term.label, error, term.unit))
+    return named
+
+
+def _quantity(value: float, unit: str) -> str:
+    """A number with its unit, in the size that reads best."""
+    if unit == "m":
+        for factor, name in ((1.0, "m"), (1e3, "mm"), (1e6, "um")):
+            if value * factor >= 0.1 or name == "um":
+                return f"{value * factor:.3g} {name}"
+    if unit == "rad":
+        return f"{value:.3g} rad" + (f" ({math.degrees(value):.3g} degrees)" if value >= 1e-3 else "")
+    return f"{value:.3g} {unit}".strip()

@@ -128,7 +128,7 @@ class Problem:
                 posture = self._posture(seed)
                 outcome = self._core.solve(targets, posture, settings, base, valid, self._callback())
                 if outcome is not None:
-                    return Solution(self, targets, outcome)
+                    return Solution(self, targets, outcome, None, posture, base)
         except (TypeError, AttributeError):
             pass  # something needs converting: below, with sentences for what is wrong
         checked = self._checked_targets(targets)
@@ -142,7 +142,7 @@ class Problem:
         if not counts:
             base = None if base is None else np.ascontiguousarray(base[:3])
             outcome = self._core.solve(checked, seeds, settings, base, valid, self._callback())
-            return Solution(self, checked, outcome)
+            return Solution(self, checked, outcome, None, seeds, base)
         return self._solve_batch(checked, np.atleast_2d(seeds), settings, base, counts.pop(), valid)
 
     def _solve_batch(

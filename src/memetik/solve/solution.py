@@ -18,11 +18,25 @@ class Solution:
     tolerance, and whatever `valid` or the scene demands.
     """
 
-    __slots__ = ("_data", "_reason", "problem", "targets")
+    __slots__ = ("_data", "_reason", "base", "problem", "seed", "targets")
 
-    def __init__(self, problem: Problem, targets: tuple[np.ndarray, ...], data: Any, reason: str | None = None):
+    def __init__(
+        self,
+        problem: Problem,
+        targets: tuple[np.ndarray, ...],
+        data: Any,
+        reason: str | None = None,
+        seed: np.ndarray | None = None,
+        base: np.ndarray | None = None,
+    ):
+        if not data.success:
+            # What was asked is read again to find out why: it must not change with the caller's arrays.
+            targets = tuple(np.array(target, dtype=float) for target in targets)
+            seed, base = (None if array is None else np.array(array) for array in (seed, base))
         self.problem = problem
         self.targets = targets
+        self.seed = seed
+        self.base = base
         self._data = data
         self._reason = reason
 
@@ -111,7 +125,7 @@ class Solution:
 
     def __reduce__(self) -> Any:
         data = Record.of(self._data)
-        return Solution, (self.problem, self.targets, data, self.reason)
+        return Solution, (self.problem, self.targets, data, self.reason, self.seed, self.base)
 
 
 class Record:

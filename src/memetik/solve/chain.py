@@ -1,0 +1,302 @@
+"""The joints between two frames of a robot, and bounds on how far apart and how differently turned they can be.
+
+The way from a reference frame to another one is a product of fixed poses and joints,
+
+    T = F_0 J_1(v_1) F_1 J_2(v_2) ... J_n(v_n) F_n,    J = Rz(v) or Tz(v), v in [low, high].
+
+Points on the axis of a turning joint belong to both links that it connects. The distance of two points of one link is
+fixed; that of two points of neighbouring links is a function of one joint value, whose range over the joint's interval
+is known in closed form. Triangle inequalities carry these ranges over to all other pairs: distances that no posture
+can leave. The same holds for directions, with angles as distances. These are proofs, not estimates; they are not
+always tight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memetik.robot.transforms import inverse
+
+if TYPE_CHECKING:
+    from memetik.solve.statement import Statement
+
+Node = dict[int, np.ndarray]
+"""A point or direction: its coordinates (3,) in each link that it belongs to. Link 0 is the reference, link k comes
+after joint k."""
+
+MOST_COMPARED = 48
+"""Up to so many nodes all pairs are bounded from both sides; longer chains only from above, by adding up."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainJoint:
+    """A joint of a chain and the interval of its value, radians or metres."""
+
+    prismatic: bool
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The joints between a reference and a frame. `fixed[k]` is the pose (4, 4) from joint k to joint k + 1."""
+
+    joints: tuple[ChainJoint, ...]
+    fixed: tuple[np.ndarray, ...]
+
+    def with_free_turns(self) -> Chain:
+        """The chain without the limits of its turning joints."""
+        joints = (j if j.prismatic else ChainJoint(False, -math.inf, math.inf) for j in self.joints)
+        return Chain(tuple(joints), self.fixed)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Ranges of the distances (or angles) between nodes that no posture of the chain leaves: (nodes, nodes) each."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def chain_between(statement: Statement, frame: int, reference: int) -> Chain:
+    """The chain from a reference point of the statement (-1: the world) to a frame."""
+    tree = statement.robot.tree
+    down = _axes_above(tree.parents, _axis_of(statement, frame))
+    up = [] if reference < 0 else _axes_above(tree.parents, _axis_of(statement, reference))
+    common = 0
+    while common < min(len(down), len(up)) and down[common] == up[common]:
+        common += 1
+    builder = _Builder(statement)
+    if reference >= 0:
+        builder.fix(inverse(_placement_on_axis(statement, reference)))
+        for axis in reversed(up[common:]):
+            builder.join(axis, -1.0)
+            builder.fix(inverse(_homogeneous(tree.placements[axis])))
+    elif statement.base is not None:
+        builder.fix(statement.base)
+    for axis in down[common:]:
+        builder.fix(_homogeneous(tree.placements[axis]))
+        builder.join(axis, 1.0)
+    builder.fix(_placement_on_axis(statement, frame))
+    return builder.chain()
+
+
+def point_nodes(chain: Chain) -> list[Node]:
+    """Points of the chain: on its axes where they come nearest to each other, and at last the frame's origin."""
+    heights = _node_heights(chain)
+    nodes: list[Node] = []
+    for k, joint in enumerate(chain.joints, start=1):
+        for height in heights[k - 1]:
+            here = np.array([0.0, 0.0, height])
+            before = chain.fixed[k - 1][:3, :3] @ here + chain.fixed[k - 1][:3, 3]
+            nodes += [{k - 1: before}, {k: here}] if joint.prismatic else [{k - 1: before, k: here}]
+    nodes.append({len(chain.joints): chain.fixed[-1][:3, 3]})
+    return nodes
+
+
+def direction_nodes(chain: Chain, vectors: Sequence[np.ndarray]) -> list[Node]:
+    """Directions of the chain: those of its axes, both ways, and at last some `vectors` of the frame."""
+    nodes: list[Node] = []
+    for k in range(1, len(chain.joints) + 1):
+        for z in (np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, -1.0])):
+            nodes.append({k - 1: chain.fixed[k - 1][:3, :3] @ z, k: z})
+    return nodes + [{len(chain.joints): chain.fixed[-1][:3, :3] @ vector} for vector in vectors]
+
+
+def distance_bounds(chain: Chain, nodes: Sequence[Node]) -> Bounds:
+    """How far points of the chain can be from each other, metres."""
+
+    def across(joint: ChainJoint, a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+        if joint.prismatic:
+            sideways, along = (a - b)[:2] @ (a - b)[:2], a[2] - b[2]
+            ends = sorted((abs(along - joint.low), abs(along - joint.high)))
+            nearest = 0.0 if joint.low <= along <= joint.high else ends[0]
+            return math.sqrt(sideways + nearest**2), math.sqrt(sideways + ends[1] ** 2)
+        square, product = a @ a + b @ b - 2.0 * a[2] * b[2], 2.0 * math.hypot(a[0], a[1]) * math.hypot(b[0], b[1])
+        low, high = _cosine_range(joint, a, b)
+        return math.sqrt(max(square - product * high, 0.0)), math.sqrt(max(square - product * low, 0.0))
+
+    return _bounds(chain, nodes, lambda a, b: math.dist(a, b), across, turned=False)
+
+
+def angle_bounds(chain: Chain, nodes: Sequence[Node]) -> Bounds:
+    """How far directions of the chain can be turned from each other, radians."""
+
+    def across(joint: ChainJoint, a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+        if joint.prismatic:
+            return _angle(a, b), _angle(a, b)
+        along, product = a[2] * b[2], math.hypot(a[0], a[1]) * math.hypot(b[0], b[1])
+        low, high = _cosine_range(joint, a, b)
+        return _arccos(along + product * high), _arccos(along + product * low)
+
+    return _bounds(chain, nodes, _angle, across, turned=True)
+
+
+def _bounds(
+    chain: Chain,
+    nodes: Sequence[Node],
+    within: Callable[[np.ndarray, np.ndarray], float],
+    across: Callable[[ChainJoint, np.ndarray, np.ndarray], tuple[float, float]],
+    *,
+    turned: bool,
+) -> Bounds:
+    """Ranges of neighbours, carried over to all pairs. `turned`: nodes are directions, whose places do not matter."""
+    lower, upper = np.zeros((len(nodes),) * 2), np.full((len(nodes),) * 2, math.inf)
+    np.fill_diagonal(upper, 0.0)
+    edges = []
+    for i, j, link in _neighbours(chain, nodes):
+        if link in nodes[i]:
+            least = most = within(nodes[i][link], nodes[j][link])
+        else:
+            back = chain.fixed[link - 1][:3, :3].T
+            before = nodes[i][link - 1] if turned else nodes[i][link - 1] - chain.fixed[link - 1][:3, 3]
+            least, most = across(chain.joints[link - 1], back @ before, nodes[j][link])
+        edges.append((i, j))
+        lower[i, j] = lower[j, i] = max(least, lower[i, j])
+        upper[i, j] = upper[j, i] = min(most, upper[i, j])
+    if len(nodes) > MOST_COMPARED:
+        _add_up(upper, edges)
+        return Bounds(np.zeros_like(lower), upper)
+    for k in range(len(nodes)):
+        upper = np.minimum(upper, upper[:, k, None] + upper[k])
+    for k in range(len(nodes)):
+        lower = np.maximum(lower, np.maximum(lower[:, k, None] - upper[k], lower[k] - upper[:, k, None]))
+    return Bounds(lower, upper)
+
+
+def _add_up(upper: np.ndarray, edges: Sequence[tuple[int, int]]) -> None:
+    """Shortest ways from the first nodes to all others; edges come in the order of the links."""
+    for start in range(2):
+        row = upper[start]
+        for i, j in edges:
+            length = upper[i, j]
+            row[j] = min(row[j], row[i] + length)
+            row[i] = min(row[i], row[j] + length)
+
+
+def _neighbours(chain: Chain, nodes: Sequence[Node]) -> Iterator[tuple[int, int, int]]:
+    """Pairs of nodes of one link, and of two links with one joint between them: (i, j, link of j)."""
+    on = [[i for i, node in enumerate(nodes) if link in node] for link in range(len(chain.joints) + 1)]
+    for link, members in enumerate(on):
+        if link > 0:
+            for i in on[link - 1]:
+                yield from ((i, j, link) for j in members if link not in nodes[i] and link - 1 not in nodes[j])
+        for place, i in enumerate(members):
+            yield from ((i, j, link) for j in members[place + 1 :])
+
+
+def _node_heights(chain: Chain) -> list[list[float]]:
+    """Per joint: heights on its axis of the points nearest to the axes before and after it, and to the frame."""
+    heights: list[list[float]] = [[] for _ in chain.joints]
+    for k in range(len(chain.joints) - 1):
+        if chain.joints[k].prismatic or chain.joints[k + 1].prismatic:
+            continue
+        between = chain.fixed[k + 1]
+        offset, direction = between[:3, 3], between[:3, 2]
+        square = 1.0 - direction[2] ** 2
+        if square < 1e-9:
+            here = heights[k][-1] if heights[k] else 0.0
+        else:
+            here = (offset[2] - (offset @ direction) * direction[2]) / square
+        heights[k].append(here)
+        heights[k + 1].append(float((np.array([0.0, 0.0, here]) - offset) @ direction))
+    if chain.joints and not chain.joints[-1].prismatic:
+        heights[-1].append(float(chain.fixed[-1][2, 3]))
+    return [_distinct(some or [0.0]) for some in heights]
+
+
+def _distinct(values: Sequence[float]) -> list[float]:
+    kept: list[float] = []
+    for value in values:
+        if all(abs(value - other) > 1e-6 for other in kept):
+            kept.append(value)
+    return kept
+
+
+def _cosine_range(joint: ChainJoint, a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """Range of the cosine of the angle about z between a and b, when the joint turns b."""
+    apart = math.atan2(b[1], b[0]) - math.atan2(a[1], a[0])
+    low, high = joint.low + apart, joint.high + apart
+    if not high - low < 2.0 * math.pi:
+        return -1.0, 1.0
+    ends = (math.cos(low), math.cos(high))
+    # A crest lies at every even multiple of pi, a trough at every odd one.
+    crest = math.floor(high / (2.0 * math.pi)) * 2.0 * math.pi >= low
+    trough = (math.floor((high - math.pi) / (2.0 * math.pi)) * 2.0 + 1.0) * math.pi >= low
+    return -1.0 if trough else min(ends), 1.0 if crest else max(ends)
+
+
+def _angle(a: np.ndarray, b: np.ndarray) -> float:
+    cross = np.cross(a, b)
+    return math.atan2(math.sqrt(float(cross @ cross)), float(a @ b))
+
+
+def _arccos(cosine: float) -> float:
+    return math.acos(min(max(cosine, -1.0), 1.0))
+
+
+class _Builder:
+    """Puts a chain together from fixed poses and axes of the tree; joints that cannot move become fixed."""
+
+    def __init__(self, statement: Statement):
+        self.statement = statement
+        self.variables = set(statement.variables)
+        self.joints: list[ChainJoint] = []
+        self.poses = [np.eye(4)]
+
+    def fix(self, pose: np.ndarray) -> None:
+        self.poses[-1] = self.poses[-1] @ pose
+
+    def join(self, axis: int, sign: float) -> None:
+        tree, statement = self.statement.robot.tree, self.statement
+        entry, prismatic = int(tree.variables[axis]), bool(tree.prismatic[axis])
+        multiplier, offset = sign * float(tree.multipliers[axis]), sign * float(tree.offsets[axis])
+        if entry not in self.variables or multiplier == 0.0:
+            self.fix(_motion(prismatic, multiplier * float(statement.q[entry]) + offset))
+            return
+        ends = sorted(multiplier * float(limit[entry]) + offset for limit in (statement.lower, statement.upper))
+        self.joints.append(ChainJoint(prismatic, *ends))
+        self.poses.append(np.eye(4))
+
+    def chain(self) -> Chain:
+        return Chain(tuple(self.joints), tuple(self.poses))
+
+
+def _motion(prismatic: bool, value: float) -> np.ndarray:
+    pose = np.eye(4)
+    if prismatic:
+        pose[2, 3] = value
+    else:
+        c, s = math.cos(value), math.sin(value)
+        pose[:2, :2] = ((c, -s), (s, c))
+    return pose
+
+
+def _axis_of(statement: Statement, point: int) -> int:
+    return int(statement.robot.tree.link_axes[statement.points[point][0]])
+
+
+def _placement_on_axis(statement: Statement, point: int) -> np.ndarray:
+    """Pose of a point in the frame of the last axis above it; of the base, where there is none."""
+    link, placement = statement.points[point]
+    return _homogeneous(statement.robot.tree.link_placements[link]) @ _homogeneous(placement)
+
+
+def _axes_above(parents: np.ndarray, axis: int) -> list[int]:
+    """Axes from the base to this one."""
+    path = []
+    while axis >= 0:
+        path.append(axis)
+        axis = int(parents[axis])
+    return path[::-1]
+
+
+def _homogeneous(rows: np.ndarray) -> np.ndarray:
+    pose = np.eye(4)
+    pose[:3] = rows
+    return pose
