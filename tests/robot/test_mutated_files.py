@@ -1,12 +1,15 @@
 """A few hundred of the mutated files of benchmarks/mutated_files.py, and the worst single ones."""
 
 import importlib
+import random
 from pathlib import Path
 
 import pytest
+from test_mjcf import ARM, COUPLED, DEGREES, HUMANOID_LEG
 
-from memetik.errors import DescriptionError
+from memetik.errors import DescriptionError, MemetikError
 from memetik.robot.load import load_description
+from memetik.robot.robot import Robot
 
 SCRIPTS = Path(__file__).parents[2] / "benchmarks"
 
@@ -28,12 +31,26 @@ def test_mutated_files_load_or_raise_typed_errors_in_time_and_fetch_nothing(muta
 
 
 def test_every_mutation_changes_the_file(mutated_files):
-    import random
-
     text = '<robot name=\'r\'><link name="a"/><joint name="j" x="1.5"><mesh filename="m"/></joint></robot>'
     for name, mutate in mutated_files.MUTATIONS.items():
         results = {mutate(text, random.Random(k), "127.0.0.1:9", "/nowhere") for k in range(20)}
         assert results - {text.encode()}, name
+
+
+def test_mutated_mjcf_loads_or_raises_typed_errors(mutated_files):
+    outcomes = set()
+    for case in range(270):
+        generator = random.Random(case)
+        mutate = list(mutated_files.MUTATIONS.values())[case % len(mutated_files.MUTATIONS)]
+        content = mutate(
+            generator.choice([ARM, DEGREES, HUMANOID_LEG, COUPLED % ""]), generator, "127.0.0.1:9", "/nowhere"
+        )
+        try:
+            Robot(load_description(content.replace(b"</robot>", b"</mujoco>")))
+            outcomes.add("loaded")
+        except MemetikError:
+            outcomes.add("refused")
+    assert outcomes == {"loaded", "refused"}
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from memetik.robot.mjcf_geoms import Geom, GeomReader, pose_of
 from memetik.robot.mjcf_settings import Settings, read_settings, with_includes
 from memetik.robot.mjcf_solids import combined
 from memetik.robot.rotations import pose, rotation_about, unit
+from memetik.robot.validate import MAX_LINKS
 from memetik.robot.xmltree import Element, parse_xml
 
 logger = logging.getLogger(__name__)
@@ -280,12 +281,16 @@ class _Reader:
 
 def _given_names(root: Element, *tags: str) -> set[str]:
     names: set[str] = set()
+    count = 0
     waiting = list(root.all("worldbody"))
     while waiting:
         element = waiting.pop()
         if element.tag in tags:
             names.add(element.text("name", ""))
+            count += 1
         waiting.extend(element.children)
+    if count > MAX_LINKS:
+        raise DescriptionError(f"the MJCF has {count} elements <{tags[0]}>; at most {MAX_LINKS} are accepted.")
     return names
 
 
