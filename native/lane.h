@@ -24,7 +24,17 @@ constexpr int kWidth = 8;
 using Vector = double __attribute__((vector_size(kNative * 8)));
 using Bits = int64_t __attribute__((vector_size(kNative * 8)));
 
+#if defined(__SANITIZE_ADDRESS__)
+#define MEMETIK_INLINE inline  // sanitized code is large: forcing it all into one function takes the compiler minutes
+#else
 #define MEMETIK_INLINE inline __attribute__((always_inline))
+// Before a short loop over registers, which must not become memory.
+#if defined(__clang__)
+#define MEMETIK_UNROLL _Pragma("unroll")
+#else
+#define MEMETIK_UNROLL _Pragma("GCC unroll 8")
+#endif
+#endif
 
 template <int W>
 struct MaskOf {
@@ -111,10 +121,22 @@ template <int W>
 MEMETIK_INLINE LaneOf<W> &operator*=(LaneOf<W> &a, const LaneOf<W> &b) {
   return a = a * b;
 }
-MEMETIK_INLINE Lane operator*(double a, const Lane &b) { return Lane(a) * b; }
-MEMETIK_INLINE Lane operator+(double a, const Lane &b) { return Lane(a) + b; }
-MEMETIK_INLINE Lane operator-(double a, const Lane &b) { return Lane(a) - b; }
-MEMETIK_INLINE Lane operator/(double a, const Lane &b) { return Lane(a) / b; }
+template <int W>
+MEMETIK_INLINE LaneOf<W> operator*(double a, const LaneOf<W> &b) {
+  return LaneOf<W>(a) * b;
+}
+template <int W>
+MEMETIK_INLINE LaneOf<W> operator+(double a, const LaneOf<W> &b) {
+  return LaneOf<W>(a) + b;
+}
+template <int W>
+MEMETIK_INLINE LaneOf<W> operator-(double a, const LaneOf<W> &b) {
+  return LaneOf<W>(a) - b;
+}
+template <int W>
+MEMETIK_INLINE LaneOf<W> operator/(double a, const LaneOf<W> &b) {
+  return LaneOf<W>(a) / b;
+}
 
 template <int W>
 MEMETIK_INLINE LaneOf<W> select(const MaskOf<W> &m, const LaneOf<W> &a, const LaneOf<W> &b) {
@@ -227,8 +249,24 @@ MEMETIK_INLINE Lane min(const Lane &a, const Lane &b) { return smaller(a, b); }
 MEMETIK_INLINE Lane clamp(const Lane &x, const Lane &lo, const Lane &hi) { return min(max(x, lo), hi); }
 
 // One lane as a plain number; lanes lie in memory one after the other.
-MEMETIK_INLINE double get(const Lane &x, int lane) { return reinterpret_cast<const double *>(&x)[lane]; }
-MEMETIK_INLINE void set(Lane &x, int lane, double value) { reinterpret_cast<double *>(&x)[lane] = value; }
+template <int W>
+MEMETIK_INLINE double get(const LaneOf<W> &x, int lane) {
+  return reinterpret_cast<const double *>(&x)[lane];
+}
+template <int W>
+MEMETIK_INLINE void set(LaneOf<W> &x, int lane, double value) {
+  reinterpret_cast<double *>(&x)[lane] = value;
+}
+
+// The W numbers of a lane that start at group * W.
+template <int W>
+MEMETIK_INLINE LaneOf<W> &part(Lane &x, int group) {
+  return reinterpret_cast<LaneOf<W> *>(&x)[group];
+}
+template <int W>
+MEMETIK_INLINE const LaneOf<W> &part(const Lane &x, int group) {
+  return reinterpret_cast<const LaneOf<W> *>(&x)[group];
+}
 
 MEMETIK_INLINE Lane round(const Lane &x) {
   // Adding and taking away 1.5 * 2^52 rounds to the nearest integer for |x| < 2^51.
@@ -251,8 +289,9 @@ MEMETIK_INLINE void turn_quarters(const LaneOf<W> &shifted, LaneOf<W> &s, LaneOf
   }
 }
 
-inline __attribute__((noinline, cold)) void sincos_of_large(const Lane &x, Lane &s, Lane &c) {
-  for (int i = 0; i < kWidth; ++i) {
+template <int W>
+__attribute__((noinline, cold)) void sincos_of_large(const LaneOf<W> &x, LaneOf<W> &s, LaneOf<W> &c) {
+  for (int i = 0; i < W; ++i) {
     const double value = get(x, i);
     if (value > 1e5 || value < -1e5) {
       set(s, i, __builtin_sin(value));
@@ -262,7 +301,9 @@ inline __attribute__((noinline, cold)) void sincos_of_large(const Lane &x, Lane 
 }
 
 // sin and cos for |x| up to 1e5 with an absolute error near 1e-16; larger arguments go through the library.
-MEMETIK_INLINE void sincos(const Lane &x, Lane &s, Lane &c) {
+template <int W>
+MEMETIK_INLINE void sincos(const LaneOf<W> &x, LaneOf<W> &s, LaneOf<W> &c) {
+  using Lane = LaneOf<W>;
   const Lane magic(6755399441055744.0);  // 1.5 * 2^52 as in round()
   const Lane shifted = x * Lane(0.63661977236758134308) + magic;
   const Lane n = shifted - magic;

@@ -45,20 +45,16 @@ MEMETIK_INLINE void exchange(Vector &a, Vector &b, std::integer_sequence<int, I.
 template <int Distance = kNative / 2>
 MEMETIK_INLINE void transpose(Vector (&m)[kNative]) {
   if constexpr (Distance > 0) {
+    MEMETIK_UNROLL
     for (int i = 0; i < kNative; ++i)
       if ((i & Distance) == 0) exchange<Distance>(m[i], m[i + Distance], std::make_integer_sequence<int, kNative>());
     transpose<Distance / 2>(m);
   }
 }
 
-MEMETIK_INLINE Vector load(const double *p) {
-  Vector v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-MEMETIK_INLINE void store(double *p, const Vector &v) { std::memcpy(p, &v, sizeof v); }
-MEMETIK_INLINE Vector &part(Lane &x, int group) { return reinterpret_cast<Vector *>(&x)[group]; }
-MEMETIK_INLINE const Vector &part(const Lane &x, int group) { return reinterpret_cast<const Vector *>(&x)[group]; }
+using Unaligned = double __attribute__((vector_size(kNative * 8), aligned(8), may_alias));
+MEMETIK_INLINE Vector load(const double *p) { return *reinterpret_cast<const Unaligned *>(p); }
+MEMETIK_INLINE void store(double *p, const Vector &v) { *reinterpret_cast<Unaligned *>(p) = v; }
 
 // Calls block(start) for blocks of kNative columns that cover a row; the last one overlaps its neighbour.
 template <class Block>
@@ -92,10 +88,12 @@ class RowReader {
   MEMETIK_INLINE void read_block(const double *rows, Lane *lanes, int columns) const {
     for (int group = 0; group < kWidth / kNative; ++group) {
       Vector m[kNative];
+      MEMETIK_UNROLL
       for (int i = 0; i < kNative; ++i) m[i] = load(rows + (group * kNative + i) * ptrdiff_t(length_));
       transpose(m);
+      MEMETIK_UNROLL
       for (int i = 0; i < kNative; ++i)
-        if (i < columns) part(lanes[i], group) = m[i];
+        if (i < columns) part<kNative>(lanes[i], group).v = m[i];
     }
   }
 
@@ -157,8 +155,10 @@ class RowWriter {
     for_blocks(length_, [&](int start) {
       for (int group = 0; group < kWidth / kNative; ++group) {
         Vector m[kNative];
-        for (int i = 0; i < kNative; ++i) m[i] = part(entries[start + i], group);
+        MEMETIK_UNROLL
+        for (int i = 0; i < kNative; ++i) m[i] = part<kNative>(entries[start + i], group).v;
         transpose(m);
+        MEMETIK_UNROLL
         for (int i = 0; i < kNative; ++i) store(target + (group * kNative + i) * ptrdiff_t(length_) + start, m[i]);
       }
     });
@@ -178,11 +178,16 @@ class RowWriter {
     if (past_caches_)
       for (; line < length_; ++line) stream_line(target + line * kPerLine, source + line * kPerLine);
     else
-      for (; line < length_; ++line) std::memcpy(target + line * kPerLine, source + line * kPerLine, kLine);
+      for (; line < length_; ++line) copy_line(target + line * kPerLine, source + line * kPerLine);
     tail_ = target + ptrdiff_t(length_) * kPerLine;
     std::memcpy(staging_[1], staging_[0] + ptrdiff_t(length_) * kPerLine, kLine);
     std::swap(staging_[0], staging_[1]);
     pending_ = nullptr;
+  }
+
+  static MEMETIK_INLINE void copy_line(double *target, const double *source) {
+    MEMETIK_UNROLL
+    for (int i = 0; i < kPerLine; i += kNative) store(target + i, load(source + i));
   }
 
   static MEMETIK_INLINE void stream_line(double *target, const double *source) {
@@ -193,7 +198,7 @@ class RowWriter {
 #elif defined(__SSE2__)
     for (int i = 0; i < kPerLine; i += 2) _mm_stream_pd(target + i, _mm_loadu_pd(source + i));
 #else
-    std::memcpy(target, source, kLine);
+    copy_line(target, source);
 #endif
   }
 
