@@ -149,8 +149,6 @@ def _work(sender: Connection, first: int, count: int, seed: int, port: int, fold
         urdf_path.write_bytes(mutated if is_urdf else urdf.encode())
         srdf_path.write_bytes((srdf or "<robot/>").encode() if is_urdf else mutated)
         outcome, seconds, violation = _load(urdf_path, srdf_path)
-        if seconds > SECONDS_ALLOWED:  # once more, so that the machine's other work is not counted
-            seconds = min(seconds, _load(urdf_path, srdf_path)[1])
         if seconds > SECONDS_ALLOWED:
             violation = f"takes {seconds:.1f} s"
         if forbidden:
@@ -161,13 +159,16 @@ def _work(sender: Connection, first: int, count: int, seed: int, port: int, fold
 
 
 def _load(urdf: Path, srdf: Path) -> tuple[str, float, str]:
-    """Load a robot; gives the outcome, the seconds it took, and what is wrong with that, if anything."""
+    """Load a robot; gives the outcome, the seconds it took, and what is wrong with that, if anything.
+
+    Loading waits for nothing, so the processor's seconds are what it takes on a machine that does nothing else.
+    """
     from memetik.errors import MemetikError
     from memetik.robot.load import load_description
     from memetik.robot.robot import Robot
 
     violation = ""
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         robot = Robot(load_description(urdf, srdf=srdf))
         posture = robot.q()
@@ -181,7 +182,7 @@ def _load(urdf: Path, srdf: Path) -> tuple[str, float, str]:
     except BaseException as error:  # the point of this program is to see them all
         outcome = f"UNTYPED {type(error).__name__}"
         violation = f"{type(error).__name__}: {str(error)[:200]}"
-    return outcome, time.perf_counter() - start, violation
+    return outcome, time.process_time() - start, violation
 
 
 def _watch(forbidden: list[str], canary: Path) -> None:
