@@ -138,6 +138,23 @@ def test_public_srdf_files_are_found_beside_their_robots():
     assert not load_description(robot_file("panda.urdf"), srdf=False).semantics.groups
 
 
+def test_an_srdf_adds_to_what_the_description_says_itself(tmp_path):
+    body = (
+        '<body name="a"><joint name="j"/><geom size="1"/><body name="b"><joint name="k"/><geom size="1"/></body></body>'
+    )
+    keys = '<keyframe><key name="home" qpos="0 0"/><key name="up" qpos="1 2"/></keyframe>'
+    path = tmp_path / "arm.xml"
+    path.write_text(f'<mujoco model="arm"><worldbody>{body}</worldbody>{keys}</mujoco>')
+    (tmp_path / "arm.srdf").write_text(
+        '<robot name="arm"><group name="g"><joint name="j"/></group>'
+        '<group_state name="home" group="g"><joint name="j" value="0.5"/></group_state></robot>'
+    )
+    semantics = load_description(path).semantics
+    assert {state.name: state.values["j"] for state in semantics.states} == {"home": (0.5,), "up": (1.0,)}
+    assert semantics.disabled_pairs == (("a", "b", "Adjacent"),)
+    assert [group.name for group in semantics.groups] == ["g"]
+
+
 def test_all_public_srdf_files_read():
     panda = load_description(robot_file("panda.urdf"))
     for path in SRDF_FILES:

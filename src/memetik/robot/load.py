@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from memetik.errors import DescriptionError, InvalidInputError, UnknownNameError, suggest
-from memetik.robot.description import Description
+from memetik.robot.description import Description, Semantics
 from memetik.robot.limits_file import apply_joint_limits, with_default_accelerations
 from memetik.robot.meshes import SearchPath
 from memetik.robot.srdf import find_srdf, read_srdf
@@ -178,9 +178,25 @@ def _with_semantics(description: Description, srdf: Any, path: str | None) -> De
             logger.warning("robot %r: the SRDF found beside it is left out: %s", description.name, error)
             return description
         logger.debug("robot %r: read %s", description.name, found)
-        return replace(description, semantics=semantics)
+        return replace(description, semantics=_merged(semantics, description.semantics))
     text, where = _text_or_file(srdf, ("<",))
-    return replace(description, semantics=read_srdf(text, description, source=where))
+    semantics = read_srdf(text, description, source=where)
+    return replace(description, semantics=_merged(semantics, description.semantics))
+
+
+def _merged(given: Semantics, own: Semantics) -> Semantics:
+    """What an SRDF says, and of what the description says itself that which the SRDF does not name."""
+    named = {
+        kind: (*entries, *(entry for entry in getattr(own, kind) if entry.name not in {e.name for e in entries}))
+        for kind in ("groups", "end_effectors", "states", "virtual_joints")
+        for entries in [getattr(given, kind)]
+    }
+    pairs = {frozenset(pair[:2]) for pair in given.disabled_pairs}
+    return Semantics(
+        **named,
+        disabled_pairs=(*given.disabled_pairs, *(p for p in own.disabled_pairs if frozenset(p[:2]) not in pairs)),
+        passive_joints=tuple(dict.fromkeys((*given.passive_joints, *own.passive_joints))),
+    )
 
 
 def _with_joint_limits(description: Description, joint_limits: Any) -> Description:
