@@ -186,11 +186,10 @@ def _with_semantics(description: Description, srdf: Any, path: str | None) -> De
 
 def _merged(given: Semantics, own: Semantics) -> Semantics:
     """What an SRDF says, and of what the description says itself that which the SRDF does not name."""
-    named = {
-        kind: (*entries, *(entry for entry in getattr(own, kind) if entry.name not in {e.name for e in entries}))
-        for kind in ("groups", "end_effectors", "states", "virtual_joints")
-        for entries in [getattr(given, kind)]
-    }
+    named = {}
+    for kind in ("groups", "end_effectors", "states", "virtual_joints"):
+        names = {entry.name for entry in getattr(given, kind)}
+        named[kind] = (*getattr(given, kind), *(entry for entry in getattr(own, kind) if entry.name not in names))
     pairs = {frozenset(pair[:2]) for pair in given.disabled_pairs}
     return Semantics(
         **named,
