@@ -182,18 +182,8 @@ class _Reader:
         if kind == "spherical":
             if math.isfinite(upper):
                 self.notes.append(f"the cone of {upper:.3g} rad of {element.label} becomes that range about each axis")
-            bound, inf = (upper,) * 3, (effort,) * 3
-            return Joint(
-                name,
-                kind,
-                parent,
-                child,
-                origin,
-                anchor=anchor,
-                lower=tuple(-v for v in bound),
-                upper=bound,
-                effort=inf,
-            )
+            lowest, highest, efforts = (-upper,) * 3, (upper,) * 3, (effort,) * 3
+            return Joint(name, kind, parent, child, origin, anchor=anchor, lower=lowest, upper=highest, effort=efforts)
         axis = unit(tuple(turn @ np.array(element.numbers("axis", 3, (0.0, 0.0, 1.0)))))
         if axis is None:
             raise DescriptionError(f"{element.label} has an axis of length zero.")
