@@ -1,0 +1,1 @@
+"""How postures are found."""

@@ -13,6 +13,7 @@ from memetik import _core
 from memetik.errors import GoalError, InvalidInputError, UnknownNameError
 from memetik.goals.base import MUST, Goal
 from memetik.goals.compiler import Compiler, OpenTarget
+from memetik.goals.custom import make_callback
 from memetik.robot.robot import Robot
 from memetik.robot.transforms import as_pose
 from memetik.solve.methods import Memetic, method_named
@@ -287,8 +288,11 @@ class Problem:
             raise UnknownNameError("joint", joint, f"robot {self.robot.name!r}", names)
         return names.index(joint)
 
-    def _callback(self) -> Any:
-        return None
+    def _callback(self, base: np.ndarray | None = None) -> Any:
+        """What the core calls for goals of the user's own."""
+        if not self._callbacks:
+            return None
+        return make_callback(self._callbacks, self._core.variables, base)
 
     def __reduce__(self) -> Any:
         return _rebuild, (self.robot, self.goals, self.fixed)
