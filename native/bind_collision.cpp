@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "arrays.h"
+#include "ball_cover.h"
 #include "batch.h"
 #include "bindings.h"
 #include "collision_kernels.h"
@@ -121,6 +122,25 @@ void mesh_distances(Input<double> vertices, Input<int32_t> faces, Input<double> 
   nb::gil_scoped_release release;
   mesh_distance(vertices.data(), faces.data(), int64_t(faces.shape(0)), points.data(), int64_t(count), out.data(),
                 workers);
+}
+
+std::pair<std::vector<int>, std::vector<bool>> cover_balls(Input<double> centres, Input<double> radii,
+                                                           Input<double> samples, Input<double> margins, int threads) {
+  const size_t balls = radii.size(), points = margins.size();
+  check_shape(centres, "centres", {balls, 3});
+  check_shape(radii, "radii", {balls});
+  check_shape(samples, "samples", {points, 3});
+  check_shape(margins, "margins", {points});
+  if (balls > 10000000 || points > 100000000) throw std::invalid_argument("There are too many balls or samples.");
+  const int workers = checked_threads(threads);
+  BallCover cover;
+  {
+    nb::gil_scoped_release release;
+    cover = cover_by_balls(centres.data(), radii.data(), int64_t(balls), samples.data(), margins.data(), int64_t(points),
+                           workers);
+  }
+  return {std::vector<int>(cover.chosen.begin(), cover.chosen.end()),
+          std::vector<bool>(cover.covered.begin(), cover.covered.end())};
 }
 
 Placement placement_from(const double *rows) {
@@ -299,6 +319,8 @@ void bind_collision(nb::module_ &m) {
   m.attr("FIELD_BRICK") = kBrick;
   m.def("mesh_distance", &mesh_distances, "vertices"_a, "faces"_a, "points"_a, "out"_a, "threads"_a,
         "Exact unsigned distances from points (N, 3) to a mesh.");
+  m.def("cover_balls", &cover_balls, "centres"_a, "radii"_a, "samples"_a, "margins"_a, "threads"_a,
+        "Numbers of few balls that cover all samples that any ball covers, and per sample whether it is covered.");
 
   nb::class_<CollisionRobot>(m, "CollisionRobot", "Spheres and capsules on the axes of a tree, in groups.")
       .def_static("build", &make_robot, "starts"_a, "ends"_a, "radii"_a, "samples"_a, "sample_radii"_a, "groups"_a,
