@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memetik.robot.doctor import CODES, diagnose
 
@@ -378,6 +380,57 @@ def test_a_description_is_examined_like_a_file():
         panda, joints=tuple(replace(j, lower=(1.0,), upper=(-1.0,)) if j is joint else j for j in panda.joints)
     )
     assert "inverted-limits" in {finding.code for finding in diagnose(broken, samples=0)}
+
+
+def test_mjcf_is_examined_through_its_description(tmp_path):
+    path = tmp_path / "arm.xml"
+    path.write_text(
+        """<mujoco model="arm"><compiler angle="radian"/><worldbody><body name="base">
+        <geom type="cylinder" size="0.05 0.05"/>
+        <body name="upper" pos="0 0 0.1">
+          <joint name="shoulder" type="hinge" axis="0 1 0" range="-90 90" limited="true"/>
+          <geom type="capsule" size="0.03 0.1" pos="0 0 0.15"/>
+          <inertial pos="0 0 0.1" mass="1" diaginertia="0.001 0.001 0.1"/>
+        </body></body></worldbody></mujoco>"""
+    )
+    found = {finding.code: finding.place.element for finding in diagnose(path)}
+    assert "shoulder" in found["degrees"]
+    assert "upper" in found["inertia-triangle"]
+
+
+def test_xacro_is_examined_as_the_text_it_expands_to(tmp_path):
+    path = tmp_path / "arm.urdf.xacro"
+    text = ARM.replace("<robot name", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name')
+    text = text.replace('lower="-2.0" upper="2.0"', 'lower="${1 + 1}" upper="${-1}"')
+    path.write_text(text)
+    (finding,) = [f for f in diagnose(path, samples=0) if f.code == "inverted-limits"]
+    assert finding.place.file == "arm.urdf.xacro (expanded)"
+    assert "2" in finding.message
+
+
+@given(data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_no_text_makes_the_doctor_fail(data):
+    """Random cuts, copies and extreme values in a URDF and its SRDF: findings, never an exception."""
+    urdf, srdf = ARM, ARM_SRDF
+    for _ in range(data.draw(st.integers(1, 4))):
+        urdf = _mutate(urdf, data)
+    if data.draw(st.booleans()):
+        srdf = _mutate(srdf, data)
+    for finding in diagnose(urdf, srdf=srdf, samples=2):
+        assert finding.code in CODES
+
+
+def _mutate(text: str, data: st.DataObject) -> str:
+    values = re.findall(r'"[^"]*"', text)
+    extremes = ['""', '"nan"', '"-inf"', '"1e308"', '"1e-320"', '"0"', '"0 0 0"', '"1 1 1"', '"x"', '"fixed"', '"hand"']
+    kind = data.draw(st.sampled_from(["value", "swap", "cut", "copy"]))
+    if kind in ("value", "swap"):
+        old = data.draw(st.sampled_from(values or ['""']))
+        return text.replace(old, data.draw(st.sampled_from(extremes if kind == "value" else values or extremes)), 1)
+    elements = re.findall(r"<\w+[^<>]*/>", text) or [" "]
+    element = data.draw(st.sampled_from(elements))
+    return text.replace(element, "" if kind == "cut" else element * 2, 1)
 
 
 def _substitute(text: str, old: str | re.Pattern[str], new: str) -> str:

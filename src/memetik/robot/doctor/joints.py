@@ -105,7 +105,7 @@ def _check_range(joint: JointFacts, limit: LimitFacts, report: Report) -> None:
         report.add("zero-range-limits", limit.place, message, "Widen the limits, or make the joint fixed.")
     if joint.is_angle and any(_looks_like_degrees(v) for v in (limit.lower, limit.upper)):
         message = f"the limits {_range(limit)} of joint {limit.axis!r} are more than two turns and look like degrees."
-        report.add("degrees", limit.place, message, "URDF has radians: multiply degrees by pi/180.")
+        report.add("degrees", limit.place, message, "Angles are in radians: multiply degrees by pi/180.")
 
 
 def _check_rates(joint: JointFacts, limit: LimitFacts, report: Report) -> None:

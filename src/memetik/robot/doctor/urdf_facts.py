@@ -245,7 +245,7 @@ class _UrdfReader:
                 "degrees",
                 self.place(origin, owner),
                 f"the origin of {owner} has rpy {written}, which is more than a turn in radians and a whole number.",
-                "URDF has radians: multiply degrees by pi/180.",
+                "Angles are in radians: multiply degrees by pi/180.",
             )
         return position, rpy
 
