@@ -12,13 +12,14 @@ from typing import Any
 
 import typer
 
-from memetik.cli import demo, doctor, fk, robots
+from memetik.cli import demo, doctor, fk, robots, solve
 from memetik.errors import MemetikError
 
 VERBS: dict[str, Callable[..., Any]] = {
     "robots": robots.robots,
     "doctor": doctor.doctor,
     "fk": fk.fk,
+    "solve": solve.solve,
     "demo": demo.demo,
 }
 
@@ -31,7 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _name, _verb in VERBS.items():
-    app.command(_name)(_verb)
+    app.command(_name, cls=solve.GoalCommand if _verb is solve.solve else None)(_verb)
 
 
 @app.callback()

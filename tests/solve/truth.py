@@ -1,0 +1,335 @@
+"""An answer checked from outside: poses by Pinocchio, each goal by its definition, written here in numpy."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pinocchio
+from scipy.spatial.transform import Rotation
+
+from memetik import goals as mg
+from memetik.robot.robot import Robot
+
+ROUNDING = 1e-8
+"""Metres, radians: what two ways of computing the same may differ by."""
+
+FREE = 2.0 * math.pi
+
+
+class World:
+    """Where a robot's links are in a posture, according to Pinocchio."""
+
+    def __init__(self, robot: Robot, q: np.ndarray):
+        self.robot, self.q = robot, q
+        self._model, self._data, self._spread, self._offset, self._frames = _model(robot)
+        self._full = pinocchio.integrate(self._model, pinocchio.neutral(self._model), self._spread @ q + self._offset)
+        pinocchio.framesForwardKinematics(self._model, self._data, self._full)
+
+    def pose(self, link: str) -> np.ndarray:
+        return self._data.oMf[self._frames[link]].homogeneous.copy()
+
+    def frame(self, goal: Any) -> np.ndarray:
+        """Pose of a goal's frame in its reference."""
+        pose = self.pose(goal.link)
+        if goal.offset is not None:
+            pose = pose @ goal.offset
+        return pose if goal.relative_to is None else np.linalg.inv(self.pose(goal.relative_to)) @ pose
+
+    def center_of_mass(self) -> np.ndarray:
+        """Pinocchio leaves what is fixed to the world out of the robot; here it counts."""
+        moving = pinocchio.centerOfMass(self._model, self._data, self._full).copy()
+        base, mass = self._model.inertias[0], self._data.mass[0]
+        return (mass * moving + base.mass * base.lever) / (mass + base.mass)
+
+    def joint(self, name: str) -> float:
+        coupling = self.robot.couplings[name]
+        return float(coupling.multiplier * self.q[coupling.first] + coupling.offset)
+
+
+@cache
+def _model(robot: Robot) -> tuple[Any, ...]:
+    # Shapes do not matter here, and Pinocchio's reader knows no capsules.
+    model = pinocchio.buildModelFromXML(re.sub(r"<(visual|collision)\b.*?</\1>", "", robot.to_urdf(), flags=re.DOTALL))
+    spread, offset = np.zeros((model.nv, robot.dof)), np.zeros(model.nv)
+    for name, coupling in robot.couplings.items():
+        row = model.joints[model.getJointId(name)].idx_v
+        spread[row, coupling.first], offset[row] = coupling.multiplier, coupling.offset
+    frames = {link: model.getFrameId(link, pinocchio.FrameType.BODY) for link in robot.links}
+    return model, model.createData(), spread, offset, frames
+
+
+def violations(goals: Sequence[mg.Goal], robot: Robot, q: np.ndarray, fixed: dict[str, float]) -> list[str]:
+    """What is wrong with an answer that claims to meet the musts among these goals; nothing, if it is true."""
+    found = []
+    if not np.isfinite(q).all():
+        return ["the answer is not finite"]
+    for k in np.flatnonzero((q < robot.lower) | (q > robot.upper)):
+        found.append(
+            f"joint {robot.joint_names[k]!r} is at {q[k]!r}, outside {robot.lower[k]!r} ... {robot.upper[k]!r}"
+        )
+    for name, value in fixed.items():
+        if q[robot.joint_index(name)] != value:
+            found.append(f"joint {name!r} was to be held at {value!r} and is at {q[robot.joint_index(name)]!r}")
+    world = World(robot, q)
+    for goal in goals:
+        if goal.priority == 0:
+            beyond = excess(goal, world)
+            if not beyond <= ROUNDING:
+                found.append(f"{goal!r} is missed: {beyond:.3g} beyond its tolerance")
+    return found
+
+
+def excess(goal: mg.Goal, world: World) -> float:
+    """How far a goal is beyond what it allows, in metres or radians; not above zero where it is met."""
+    return _EXCESS[type(goal)](goal, world)
+
+
+def _pose(goal: mg.Pose, world: World) -> float:
+    frame = world.frame(goal)
+    return max(
+        _place(frame[:3, 3], goal.target[:3, 3], goal.target[:3, :3], goal.position_tolerance),
+        _turn(frame[:3, :3], goal.target[:3, :3], goal.rotation_tolerance),
+    )
+
+
+def _position(goal: mg.Position, world: World) -> float:
+    axes = np.eye(3) if goal.axes is None else goal.axes
+    return _place(world.frame(goal)[:3, 3], goal.target, axes, goal.tolerance)
+
+
+def _orientation(goal: mg.Orientation, world: World) -> float:
+    return _turn(world.frame(goal)[:3, :3], goal.target, goal.tolerance)
+
+
+def _place(point: np.ndarray, target: np.ndarray, axes: np.ndarray, tolerance: Any) -> float:
+    if isinstance(tolerance, float):
+        return float(np.linalg.norm(point - target)) - tolerance
+    return max(_outside(error, _pair(band)) for error, band in zip(axes.T @ (point - target), tolerance, strict=True))
+
+
+def _turn(rotation: np.ndarray, target: np.ndarray, tolerance: Any) -> float:
+    """Off by a turn: one number bounds its angle; three bound the rotation vector, the swing or the twist."""
+    error = Rotation.from_matrix(target.T @ rotation)
+    if isinstance(tolerance, float):
+        return float(error.magnitude()) - tolerance
+    bands = [_pair(band) for band in tolerance]
+    free = [k for k, (low, high) in enumerate(bands) if high - low >= FREE]
+    if len(free) == 3:
+        return -math.inf
+    if len(free) == 2:
+        (k,) = {0, 1, 2} - set(free)
+        quaternion = error.as_quat(canonical=True)
+        return _outside(2.0 * math.atan2(quaternion[k], quaternion[3]), bands[k])
+    if len(free) == 1:
+        axis = np.eye(3)[free[0]]
+        turned = error.apply(axis)
+        normal = np.cross(axis, turned)
+        sine = np.linalg.norm(normal)
+        vector = normal * (_angle(axis, turned) / sine if sine > 1e-12 else 1.0)
+    else:
+        vector = error.as_rotvec()
+    return max(_outside(vector[k], bands[k]) for k in range(3) if k not in free)
+
+
+def _partial_orientation(goal: mg.PartialOrientation, world: World) -> float:
+    """The link has the stated angles for some values of the free ones.
+
+    With all others given as numbers the least turn to such an orientation is looked for; otherwise the angles of either
+    way to write the rotation have to lie in the ranges.
+    """
+    rotation = world.frame(goal)[:3, :3]
+    angles = [goal.roll, goal.pitch, goal.yaw]
+    free = [k for k, angle in enumerate(angles) if angle is None]
+    if not any(isinstance(angle, tuple) for angle in angles) and len(free) <= 1:
+        return _least_turn(rotation, angles, free) - goal.tolerance
+    yaw, pitch, roll = Rotation.from_matrix(rotation).as_euler("ZYX")
+    candidates = ((roll, pitch, yaw), (roll + math.pi, math.pi - pitch, yaw + math.pi))
+    return min(_angles_outside(values, angles, goal.tolerance) for values in candidates)
+
+
+def _least_turn(rotation: np.ndarray, angles: Sequence[Any], free: Sequence[int]) -> float:
+    """Least angle between a rotation and Rz(yaw) Ry(pitch) Rx(roll) over the free angle."""
+    factors = [Rotation.from_euler("xyz"[k], 0.0 if angle is None else angle) for k, angle in enumerate(angles)]
+    if not free:
+        wanted = factors[2] * factors[1] * factors[0]
+        return float((wanted.inv() * Rotation.from_matrix(rotation)).magnitude())
+    # rotation = L X(t) S wants X(t) = L^T rotation S^T =: M; the trace of X(t)^T M is a + b cos t + c sin t.
+    k = free[0]
+    left, right = Rotation.identity(), Rotation.identity()
+    for j in (2, 1, 0):
+        if j > k:
+            left = left * factors[j]
+        elif j < k:
+            right = right * factors[j]
+    wanted = left.as_matrix().T @ rotation @ right.as_matrix().T
+    i, j = (k + 1) % 3, (k + 2) % 3
+    trace = wanted[k, k] + math.hypot(wanted[i, i] + wanted[j, j], wanted[j, i] - wanted[i, j])
+    return 2.0 * math.asin(min(1.0, math.sqrt(max(0.0, (3.0 - trace) / 4.0))))
+
+
+def _angles_outside(values: Sequence[float], angles: Sequence[Any], tolerance: float) -> float:
+    worst = -math.inf
+    for value, angle in zip(values, angles, strict=True):
+        if isinstance(angle, tuple):
+            middle, half = 0.5 * (angle[0] + angle[1]), 0.5 * (angle[1] - angle[0])
+            worst = max(worst, abs(math.remainder(value - middle, FREE)) - half)
+        elif angle is not None:
+            worst = max(worst, abs(math.remainder(value - angle, FREE)) - tolerance)
+    return worst
+
+
+def _align_axis(goal: mg.AlignAxis, world: World) -> float:
+    return _angle(world.frame(goal)[:3, :3] @ goal.axis, goal.to) - goal.tolerance
+
+
+def _cone(goal: mg.Cone, world: World) -> float:
+    frame = world.frame(goal)
+    beyond = _angle(frame[:3, :3] @ goal.axis, goal.direction) - goal.angle - goal.tolerance
+    if goal.position is None:
+        return beyond
+    return max(beyond, float(np.linalg.norm(frame[:3, 3] - goal.position)) - goal.position_tolerance)
+
+
+def _side(goal: mg.Side, world: World) -> float:
+    return 0.5 * math.pi - _angle(world.frame(goal)[:3, :3] @ goal.axis, goal.direction) - goal.tolerance
+
+
+def _look_at(goal: mg.LookAt, world: World) -> float:
+    frame = world.frame(goal)
+    return _angle(frame[:3, :3] @ goal.axis, goal.point - frame[:3, 3]) - goal.tolerance
+
+
+def _line(goal: mg.Line, world: World) -> float:
+    away = world.frame(goal)[:3, 3] - goal.point
+    along = float(away @ goal.direction)
+    beyond = float(np.linalg.norm(np.cross(away, goal.direction))) - goal.tolerance
+    return beyond if goal.segment is None else max(beyond, _outside(along, goal.segment))
+
+
+def _plane(goal: mg.Plane, world: World) -> float:
+    return _off((world.frame(goal)[:3, 3] - goal.point) @ goal.normal, goal.height, goal.tolerance)
+
+
+def _distances(goal: Any, world: World) -> np.ndarray:
+    points = np.atleast_2d(goal.to)
+    return np.linalg.norm(world.frame(goal)[:3, 3] - points, axis=1) - goal.radii
+
+
+def _distance(goal: mg.Distance, world: World) -> float:
+    return max(_off(value, goal.distance, goal.tolerance) for value in _distances(goal, world))
+
+
+def _min_distance(goal: mg.MinDistance, world: World) -> float:
+    return float((goal.distance - _distances(goal, world)).max())
+
+
+def _max_distance(goal: mg.MaxDistance, world: World) -> float:
+    return float((_distances(goal, world) - goal.distance).max())
+
+
+def _pivot(goal: mg.Pivot, world: World) -> float:
+    if isinstance(goal.link, str):
+        frame = world.frame(goal)
+        axis, (start, end) = frame[:3, :3] @ goal.axis, goal.segment or (-math.inf, math.inf)
+        nearest = frame[:3, 3] + np.clip((goal.point - frame[:3, 3]) @ axis, start, end) * axis
+        return float(np.linalg.norm(nearest - goal.point)) - goal.tolerance
+    point = goal.point
+    if goal.relative_to is not None:
+        reference = world.pose(goal.relative_to)
+        point = reference[:3, :3] @ point + reference[:3, 3]
+    corners = [world.pose(link)[:3, 3] for link in goal.link]
+    return min(_to_piece(point, a, b) for a, b in zip(corners, corners[1:], strict=False)) - goal.tolerance
+
+
+def _to_piece(point: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
+    side = b - a
+    square = side @ side
+    along = np.clip((point - a) @ side / square, 0.0, 1.0) if square > 0.0 else 0.0
+    return float(np.linalg.norm(a + along * side - point))
+
+
+def _scan(goal: mg.Scan, world: World) -> float:
+    frame = world.frame(goal)
+    to_spot = goal.point - frame[:3, 3]
+    return max(
+        _off(float(np.linalg.norm(to_spot)), goal.distance, goal.tolerance),
+        _angle(frame[:3, :3] @ goal.axis, to_spot) - max(goal.view_angle, goal.tolerance),
+        _angle(-to_spot, goal.normal) - max(goal.incidence_angle, goal.tolerance),
+    )
+
+
+def _balance(goal: mg.Balance, world: World) -> float:
+    com, down = world.center_of_mass(), goal.gravity / np.linalg.norm(goal.gravity)
+    if goal.polygon is not None:
+        from scipy.spatial import ConvexHull
+
+        axes = np.linalg.svd(np.outer(down, down))[2][1:]
+        hull = ConvexHull(goal.polygon @ axes.T)
+        return float((hull.equations[:, :2] @ (axes @ com) + hull.equations[:, 2]).max()) + goal.margin
+    away = com - goal.point
+    away = away - (away @ down) * down
+    if goal.line is not None:
+        away = away - (away @ goal.line) * goal.line
+    return float(np.linalg.norm(away)) - goal.tolerance
+
+
+def _joint_value(goal: mg.JointValue, world: World) -> float:
+    return _off(world.joint(goal.joint), goal.value, goal.tolerance)
+
+
+def _joint_function(goal: mg.JointFunction, world: World) -> float:
+    values = np.array([world.joint(name) for name in goal.names])
+    return float(np.linalg.norm(values - goal.function(values))) - goal.tolerance
+
+
+def _displacement(goal: mg.Displacement, world: World) -> float:
+    assert goal.weights == "equal"
+    assert goal.joints is None
+    return float(np.linalg.norm(world.q - goal.reference)) - goal.tolerance
+
+
+def _off(value: float, wanted: Any, tolerance: float) -> float:
+    if isinstance(wanted, tuple):
+        return _outside(value, wanted)
+    return abs(float(value) - wanted) - tolerance
+
+
+def _outside(value: float, pair: tuple[float, float]) -> float:
+    return max(pair[0] - float(value), float(value) - pair[1])
+
+
+def _pair(band: Any) -> tuple[float, float]:
+    return (-band, band) if isinstance(band, float | int) else tuple(band)
+
+
+def _angle(a: np.ndarray, b: np.ndarray) -> float:
+    return math.atan2(float(np.linalg.norm(np.cross(a, b))), float(a @ b))
+
+
+_EXCESS: dict[type, Callable[[Any, World], float]] = {
+    mg.Pose: _pose,
+    mg.RelativePose: _pose,
+    mg.Position: _position,
+    mg.Orientation: _orientation,
+    mg.PartialOrientation: _partial_orientation,
+    mg.AlignAxis: _align_axis,
+    mg.Cone: _cone,
+    mg.Side: _side,
+    mg.LookAt: _look_at,
+    mg.Line: _line,
+    mg.Plane: _plane,
+    mg.Distance: _distance,
+    mg.MinDistance: _min_distance,
+    mg.MaxDistance: _max_distance,
+    mg.Pivot: _pivot,
+    mg.Scan: _scan,
+    mg.Balance: _balance,
+    mg.JointValue: _joint_value,
+    mg.JointFunction: _joint_function,
+    mg.Displacement: _displacement,
+}
