@@ -181,15 +181,15 @@ class _Draw:
                 kinds.append(size)
             else:
                 kinds.append((-size * self.rng.uniform(), size))
+        if all(kind == math.inf for kind in kinds):
+            kinds[int(self.rng.integers(3))] = self.tolerance()
         return tuple(kinds)
 
 
 def _pose(d: _Draw) -> mg.Goal:
     link, options, pose = d.frame()
-    return mg.Pose(
-        link, pose, **options, **d.maybe(0.3, position_tolerance=d.bands(0.3)), **d.maybe(0.3, rotation_tolerance=d.bands(0.3)),
-        **d.maybe(0.2, weight=float(d.rng.uniform(0.1, 10))),
-    )  # fmt: skip
+    options |= d.maybe(0.3, position_tolerance=d.bands(0.3)) | d.maybe(0.3, rotation_tolerance=d.bands(0.3))
+    return mg.Pose(link, pose, **options, **d.maybe(0.2, weight=float(d.rng.uniform(0.1, 10))))
 
 
 def _relative_pose(d: _Draw) -> mg.Goal:

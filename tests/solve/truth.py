@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -243,7 +244,7 @@ def _pivot(goal: mg.Pivot, world: World) -> float:
         reference = world.pose(goal.relative_to)
         point = reference[:3, :3] @ point + reference[:3, 3]
     corners = [world.pose(link)[:3, 3] for link in goal.link]
-    return min(_to_piece(point, a, b) for a, b in zip(corners, corners[1:], strict=False)) - goal.tolerance
+    return min(_to_piece(point, a, b) for a, b in pairwise(corners)) - goal.tolerance
 
 
 def _to_piece(point: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:

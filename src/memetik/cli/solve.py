@@ -23,7 +23,7 @@ GOAL_OPTIONS = ("--pose", "--position", "--orientation", "--align")
 class GoalCommand(TyperCommand):
     """A command whose goal options take all words up to the next option, so that they need no quotes."""
 
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, joined(args))
 
 

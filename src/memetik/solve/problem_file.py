@@ -7,9 +7,9 @@
      "targets": {}, "seed": {"panda_joint4": -2.0}, "base": null,
      "options": {"timeout": 0.1, "rng": 0}}
 
-Only "schema", "robot" and "goals" are needed. Numbers that JSON does not have are written as "inf" and "-inf". A pose is
-a 4x4 array, or an object with "position" and one of "rpy", "quat_xyzw", "quat_wxyz", "matrix" as `mk.transform` takes
-them.
+Only "schema", "robot" and "goals" are needed. Numbers that JSON does not have are written as "inf" and "-inf". A pose
+is a 4x4 array, or an object with "position" and one of "rpy", "quat_xyzw", "quat_wxyz", "matrix" as `mk.transform`
+takes them.
 """
 
 from __future__ import annotations
