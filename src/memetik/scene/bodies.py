@@ -95,6 +95,14 @@ class BodyGeometry:
         return self.mesh.vertices
 
     @cached_property
+    def planes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Unit normals (F, 3) and offsets (F,) of the faces of a hull: inside, normal . x <= offset for all."""
+        from scipy.spatial import ConvexHull
+
+        equations = ConvexHull(self.corners).equations
+        return equations[:, :3], -equations[:, 3]
+
+    @cached_property
     def radius(self) -> float:
         """Radius of the ball about the shape's origin that holds it; infinite for planes."""
         if self.kind == "plane":

@@ -74,7 +74,8 @@ def load_points(path: str | os.PathLike[str]) -> np.ndarray:
     if path.lower().endswith(".pcd"):
         from memetik.scene.formats.pcd import read_pcd_points
 
-        points = read_pcd_points(data, what)
+        with np.errstate(all="ignore"):
+            points = read_pcd_points(data, what)
     else:
         from memetik.scene.formats.ply import read_ply_points
 
@@ -213,34 +214,35 @@ def _bytes(path: str) -> bytes:
 
 
 def _read(path: str, scale: tuple[float, float, float]) -> tuple[TriangleMesh, MeshReport]:
-    data, what = _bytes(path), f"the mesh file {os.path.basename(path)!r}"
-    ending = os.path.splitext(path)[1].lower()
-    if ending == ".stl":
-        from memetik.scene.formats.stl import read_stl
-
-        raw = read_stl(data, what)
-    elif ending == ".obj":
-        from memetik.scene.formats.obj import read_obj
-
-        raw = read_obj(data, what)
-    elif ending == ".ply":
-        from memetik.scene.formats.ply import read_ply
-
-        raw = read_ply(data, what)
-    elif ending == ".dae":
-        from memetik.scene.formats.dae import read_dae
-
-        raw = read_dae(data, what)
-    else:
-        from memetik.scene.formats.gltf import read_gltf
-
-        raw = read_gltf(data, what, os.path.dirname(os.path.abspath(path)))
-    with np.errstate(all="ignore"):
-        mesh, report = clean_mesh(raw, what, scale)
-    mesh = TriangleMesh(mesh.vertices, mesh.faces, os.path.basename(path))
-    report = replace(report, format=ending[1:])
+    what = f"the mesh file {os.path.basename(path)!r}"
+    with np.errstate(all="ignore"):  # numbers that are not finite are refused at the end
+        mesh, report = clean_mesh(_parse(path, what), what, scale)
     if report.irregular_polygons:
         logger.warning(
             "%s has %d self-crossing polygons; their triangles are a guess.", what, report.irregular_polygons
         )
-    return mesh, report
+    ending = os.path.splitext(path)[1].lower()
+    return TriangleMesh(mesh.vertices, mesh.faces, os.path.basename(path)), replace(report, format=ending[1:])
+
+
+def _parse(path: str, what: str) -> RawMesh:
+    data, ending = _bytes(path), os.path.splitext(path)[1].lower()
+    if ending == ".stl":
+        from memetik.scene.formats.stl import read_stl
+
+        return read_stl(data, what)
+    if ending == ".obj":
+        from memetik.scene.formats.obj import read_obj
+
+        return read_obj(data, what)
+    if ending == ".ply":
+        from memetik.scene.formats.ply import read_ply
+
+        return read_ply(data, what)
+    if ending == ".dae":
+        from memetik.scene.formats.dae import read_dae
+
+        return read_dae(data, what)
+    from memetik.scene.formats.gltf import read_gltf
+
+    return read_gltf(data, what, os.path.dirname(os.path.abspath(path)))

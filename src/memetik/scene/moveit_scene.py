@@ -97,9 +97,9 @@ def _shape(words: _Words) -> tuple[SceneShape, np.ndarray, tuple[float, ...] | N
         vertex_count, triangle_count = words.count("vertices"), words.count("triangles")
         vertices = words.numbers(3 * vertex_count).reshape(-1, 3)
         triangles = words.numbers(3 * triangle_count)
-        faces = triangles.astype(np.int64).reshape(-1, 3)
+        faces = np.clip(triangles, -1.0, 2.0**31).astype(np.int64).reshape(-1, 3)
         if (faces.ravel() != triangles).any():
-            raise GeometryError(f"{words.what} has a triangle whose vertices are no whole numbers.")
+            raise GeometryError(f"{words.what} has a triangle whose vertices are no whole numbers from zero on.")
         check_indices(words.what, faces, vertex_count)
         shape = clean_mesh(RawMesh(vertices, [faces]), words.what)[0]
     else:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from memetik.robot.shapes import Sphere
 from memetik.scene import primitives
 from memetik.scene.bodies import BodyGeometry, coal
 
@@ -57,6 +58,7 @@ class PairTest:
         self.by_coal = first.kind in ("convex", "mesh") and second.kind in ("convex", "mesh")
         self.encloses = (first.inside is not None, second.inside is not None)
         self.both_convex = first.kind == "convex" and second.kind == "convex"
+        self.sphere = _sphere_of(first, second)
         self._request, self._result = module.CollisionRequest(), module.CollisionResult()
         self._distance_request, self._distance_result = module.DistanceRequest(), module.DistanceResult()
         if self.by_coal:
@@ -78,6 +80,10 @@ class PairTest:
         """Signed distance, witness points and direction."""
         if not self.by_coal:
             return _analytic(first, second)
+        if self.sphere == 1:
+            return _sphere(first, second)
+        if self.sphere == 0:
+            return _swapped(_sphere(second, first))
         if self.both_convex:
             return self._measured(first, second)
         if not self.collides(first, second, 0.0):
@@ -155,6 +161,28 @@ def _plane(body: Placed, plane: Placed) -> Separation:
     return Separation(height, lowest, lowest - height * normal, -normal)
 
 
+def _sphere_of(first: BodyGeometry, second: BodyGeometry) -> int | None:
+    """Which of two primitives is a sphere: 0, 1, or None.
+
+    coal 3.0.3 takes the wrong face of a cylinder for a sphere whose centre is inside it; the closed form is as quick.
+    """
+    if first.primitive is None or second.primitive is None:
+        return None
+    return 1 if isinstance(second.primitive, Sphere) else 0 if isinstance(first.primitive, Sphere) else None
+
+
+def _sphere(body: Placed, ball: Placed) -> Separation:
+    """A primitive against a sphere."""
+    shape, sphere = body.geometry.primitive, ball.geometry.primitive
+    assert shape is not None
+    assert isinstance(sphere, Sphere)
+    centre = body.to_local(ball.place)
+    distance = float(primitives.signed_distance(shape, centre[None])[0])
+    outward = _gradient(shape, centre)
+    foot, normal = body.to_world(centre - distance * outward), body.rotation @ outward
+    return Separation(distance - sphere.radius, foot, ball.place - sphere.radius * normal, normal)
+
+
 def _cloud(body: Placed, cloud: Placed) -> Separation:
     """A body against balls around points."""
     geometry, radius = cloud.geometry, cloud.geometry.shape.radius  # type: ignore[union-attr]
@@ -198,6 +226,12 @@ def _point_distances(geometry: BodyGeometry, points: np.ndarray) -> np.ndarray:
 
 def _point_to_mesh(geometry: BodyGeometry, point: np.ndarray) -> tuple[float, np.ndarray]:
     """Signed distance of a point to a mesh or hull, and the nearest point of its surface, all in its frame."""
+    if geometry.kind == "convex":
+        normals, offsets = geometry.planes
+        heights = normals @ point - offsets
+        face = int(np.argmax(heights))
+        if heights[face] <= 0.0:
+            return float(heights[face]), point - heights[face] * normals[face]
     module = coal()
     result = module.DistanceResult()
     place = module.Transform3s(np.eye(3), point)
