@@ -86,12 +86,12 @@ def _pairs(description: Description, links: list[str]) -> list[tuple[str, str]]:
                 return link
         return None
 
-    neighbours = {frozenset((link, neighbour(link) or "")) for link in links}
+    left_out = disabled | {frozenset((link, neighbour(link) or "")) for link in links}
     bodies = {link: body(link) for link in links}
     return [
         (first, second)
         for first, second in combinations(links, 2)
-        if bodies[first] != bodies[second] and frozenset((first, second)) not in neighbours | disabled
+        if bodies[first] != bodies[second] and frozenset((first, second)) not in left_out
     ]
 
 
@@ -139,10 +139,11 @@ def _report_never(
 ) -> None:
     if not never:
         return
+    checked = Counter(link for pair in model.pairs for link in pair)
+    apart = Counter(link for pair in never for link in pair)
     for link in model.solids:
-        own = [pair for pair in model.pairs if link in pair]
-        if own and all(pair in set(never) for pair in own):
-            message = f"link {link!r} met none of {len(own)} other links in {count} sampled postures."
+        if 0 < checked[link] == apart[link]:
+            message = f"link {link!r} met none of {checked[link]} other links in {count} sampled postures."
             remedy = "Check that its collision geometry is where and as large as it should be; if so, nothing is wrong."
             report.add("never-collides", places[link], message, remedy)
     listed = ", ".join(f"{first!r} and {second!r}" for first, second in never[:_LISTED])

@@ -45,22 +45,21 @@ class Report:
     """Collects findings; severities come from `CODES`."""
 
     def __init__(self) -> None:
-        self.findings: list[Finding] = []
+        self._findings: dict[Finding, None] = {}
 
     def add(self, code: str, place: Place, message: str, remedy: str) -> None:
         """Note a finding."""
         finding = Finding(CODES[code][0], code, place, message, remedy)
-        if finding not in self.findings:
-            self.findings.append(finding)
+        self._findings.setdefault(finding)
 
     def has_errors(self) -> bool:
         """Whether any finding so far is an error."""
-        return any(finding.severity == "error" for finding in self.findings)
+        return any(finding.severity == "error" for finding in self._findings)
 
     def sorted(self) -> list[Finding]:
         """Errors first, then warnings and infos, each in the order of the file."""
         return sorted(
-            self.findings, key=lambda f: (SEVERITIES.index(f.severity), f.place.file, f.place.line or 0, f.code)
+            self._findings, key=lambda f: (SEVERITIES.index(f.severity), f.place.file, f.place.line or 0, f.code)
         )
 
 

@@ -135,7 +135,7 @@ def _check_soft_limits(joint: JointFacts, limit: LimitFacts, report: Report) -> 
 
 def _check_mimics(facts: RobotFacts, report: Report) -> None:
     joints = facts.joints_by_name()
-    reported: set[str] = set()
+    circular = _mimic_cycles(facts, joints, report)
     for joint in facts.joints:
         mimic = joint.mimic
         if mimic is None or not joint.moves:
@@ -149,25 +149,35 @@ def _check_mimics(facts: RobotFacts, report: Report) -> None:
         elif master.kind in ("fixed", "planar", "floating", "spherical", "cylindrical"):
             message = f"joint {joint.name!r} mimics {mimic.joint!r}, which is {master.kind}."
             report.add("mimic-fixed", mimic.place, message, "Mimic a joint that has one axis.")
-        elif not _report_mimic_cycle(joint, joints, reported, report):
+        elif joint.name not in circular:
             _check_mimic_range(joint, master, report)
 
 
-def _report_mimic_cycle(joint: JointFacts, joints: dict[str, JointFacts], reported: set[str], report: Report) -> bool:
-    chain: list[str] = []
-    follower: JointFacts | None = joint
-    while follower is not None and follower.mimic is not None and follower.name not in chain:
-        chain.append(follower.name)
-        follower = joints.get(follower.mimic.joint)
-    if follower is None or follower.mimic is None or follower.mimic.joint == follower.name:
-        return False
-    cycle = chain[chain.index(follower.name) :]
-    if not reported.intersection(cycle):
-        listed = ", ".join(repr(name) for name in cycle)
-        message = f"the joints {listed} mimic each other in a circle, so that none of them is free."
-        report.add("mimic-cycle", joint.place, message, "Let one of them be free.")
-    reported.update(cycle)
-    return True
+def _mimic_cycles(facts: RobotFacts, joints: dict[str, JointFacts], report: Report) -> set[str]:
+    """Report circles of joints that mimic each other; the names of all joints on them."""
+    circular: set[str] = set()
+    settled: set[str] = set()
+    for joint in facts.joints:
+        chain: dict[str, None] = {}
+        follower: JointFacts | None = joint
+        while (
+            follower is not None
+            and follower.mimic is not None
+            and follower.name not in settled
+            and follower.name not in chain
+        ):
+            chain[follower.name] = None
+            follower = joints.get(follower.mimic.joint)
+        settled.update(chain)
+        if follower is None or follower.name not in chain:
+            continue
+        cycle = list(chain)[list(chain).index(follower.name) :]
+        circular.update(cycle)
+        if len(cycle) > 1:
+            listed = ", ".join(repr(name) for name in cycle[:8]) + (" and more" if len(cycle) > 8 else "")
+            message = f"{len(cycle)} joints mimic each other in a circle, so that none of them is free: {listed}."
+            report.add("mimic-cycle", joints[cycle[0]].place, message, "Let one of them be free.")
+    return circular
 
 
 def _check_mimic_range(joint: JointFacts, master: JointFacts, report: Report) -> None:

@@ -226,15 +226,15 @@ class _Checker:
 
     def chain(self, base: str, tip: str) -> list[str] | None:
         """The names of the joints from base to tip; None where base is no ancestor of tip."""
-        joints: list[str] = []
+        joints: dict[str, None] = {}
         link: str | None = tip
         while link != base:
             joint = self.parents.get(link or "")
             if joint is None or joint.name in joints:
                 return None
-            joints.append(joint.name)
+            joints[joint.name] = None
             link = joint.parent
-        return joints
+        return list(joints)
 
     def add(self, code: str, element: Element, owner: str, message: str, remedy: str) -> None:
         self.report.add(code, Place(self.file, element.line + self.first_line, owner), message, remedy)
