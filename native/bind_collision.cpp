@@ -270,6 +270,16 @@ void group_clearance(const CollisionWorld &world, const Tree &owner, Input<doubl
       MEMETIK_RUN { kernels.group_clearance(model, tree, q.data(), limit, out.data(), begin, end, scratch); });
 }
 
+void nearest(const CollisionWorld &world, const Tree &owner, Input<double> q, double limit, Output out, Output gradient,
+             nb::ndarray<int32_t, nb::c_contig, nb::device::cpu> between, int threads) {
+  check_shape(out, "out", {q.shape(0)});
+  check_shape(gradient, "gradient", {q.shape(0), size_t(owner.view().dof)});
+  check_shape(between, "between", {q.shape(0), 2});
+  run(world, owner, q, threads, MEMETIK_RUN {
+    kernels.nearest(model, tree, q.data(), limit, out.data(), gradient.data(), between.data(), begin, end, scratch);
+  });
+}
+
 void hinge(const CollisionWorld &world, const Tree &owner, Input<double> q, double margin, Output cost, Output gradient,
            std::optional<Output> normal, int threads) {
   const size_t dof = size_t(owner.view().dof);
@@ -334,6 +344,7 @@ void bind_collision(nb::module_ &m) {
       .def("clearance", &clearance, "tree"_a, "q"_a, "limit"_a, "out"_a, "threads"_a)
       .def("collides", &collides, "tree"_a, "q"_a, "margin"_a, "out"_a, "threads"_a)
       .def("group_clearance", &group_clearance, "tree"_a, "q"_a, "limit"_a, "out"_a, "threads"_a)
+      .def("nearest", &nearest, "tree"_a, "q"_a, "limit"_a, "out"_a, "gradient"_a, "between"_a, "threads"_a)
       .def("hinge", &hinge, "tree"_a, "q"_a, "margin"_a, "cost"_a, "gradient"_a, "normal"_a.none(), "threads"_a)
       .def("free_length", &free_length, "tree"_a, "q"_a, "margin"_a, "out"_a, "threads"_a);
 }

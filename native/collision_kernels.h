@@ -110,6 +110,10 @@ struct CollisionKernels {
   // Clearance of each group from everything it is checked against: out is (N, group_count), at most `limit`.
   void (*group_clearance)(const CollisionView &model, const TreeView &tree, const double *q, double limit, double *out,
                           long begin, long end, void *scratch);
+  // As clearance, with its gradient (N, dof), zero where it is the limit, and the two that are nearest (N, 2):
+  // a group and another group, or a group and group_count + object; -1 where it is the limit.
+  void (*nearest)(const CollisionView &model, const TreeView &tree, const double *q, double limit, double *out,
+                  double *gradient, int32_t *between, long begin, long end, void *scratch);
   // Sum of squared hinges max(0, margin - c)^2, its half gradient J^T h (N, dof) and J^T J (N, dof, dof).
   void (*hinge)(const CollisionView &model, const TreeView &tree, const double *q, double margin, double *cost,
                 double *gradient, double *normal, long begin, long end, void *scratch);

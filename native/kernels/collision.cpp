@@ -111,6 +111,75 @@ void group_clearance(const CollisionView &model, const TreeView &tree, const dou
   });
 }
 
+struct NearestSink {
+  static constexpr bool kGradient = true;
+  const CollisionView &model;
+  Lane best;
+  Vector3 x, y, gradient;
+  int32_t first[kWidth], second[kWidth];
+
+  const Lane &enough() const { return best; }
+  bool done() const { return false; }
+  void note(const Lane &c, const Vector3 &at, const Vector3 &other, const Vector3 &slope, int32_t a, int32_t b) {
+    const Mask nearer = c < best;
+    best = select(nearer, c, best);
+    x = choose(nearer, at, x);
+    y = choose(nearer, other, y);
+    gradient = choose(nearer, slope, gradient);
+    const unsigned lanes = bits(nearer);
+    for (int lane = 0; lane < kWidth; ++lane)
+      if (lanes >> lane & 1) first[lane] = a, second[lane] = b;
+  }
+  void world(int group, int object, const Lane &c, const Vector3 &at, const Vector3 &slope) {
+    note(c, at, at, slope, group, model.group_count + object);
+  }
+  void self(int pair, const Lane &c, const Vector3 &at, const Vector3 &other, const Vector3 &slope) {
+    note(c, at, other, slope, model.pairs[pair].first, model.pairs[pair].second);
+  }
+};
+
+struct Plain {
+  double x, y, z;
+};
+
+Plain plain(const Vector3 &v, int lane) { return {get(v.x, lane), get(v.y, lane), get(v.z, lane)}; }
+
+// Adds sign times the rate at which the clearance changes with the axes that carry a point.
+void add_rates(const TreeView &tree, const Frame *frames, int lane, int axis, const Plain &x, const Plain &g, double sign,
+               double *out) {
+  for (int a = axis; a >= 0; a = tree.axes[a].parent) {
+    const Plain z = plain(frames[a].z, lane), p = plain(frames[a].p, lane);
+    const Plain r = {x.x - p.x, x.y - p.y, x.z - p.z};
+    const double rate = tree.axes[a].prismatic ? z.x * g.x + z.y * g.y + z.z * g.z
+                                               : z.x * (r.y * g.z - r.z * g.y) + z.y * (r.z * g.x - r.x * g.z) +
+                                                     z.z * (r.x * g.y - r.y * g.x);
+    out[tree.axes[a].variable] += sign * tree.axes[a].multiplier * rate;
+  }
+}
+
+void nearest(const CollisionView &model, const TreeView &tree, const double *q, double limit, double *out,
+             double *gradient, int32_t *between, long begin, long end, void *memory) {
+  const Scratch s = divide(tree, model.group_count, memory);
+  const Vector3 zero = {Lane(0.0), Lane(0.0), Lane(0.0)};
+  each(tree, s, q, begin, end, [&](long n, int count) {
+    NearestSink sink{model, Lane(limit), zero, zero, zero, {}, {}};
+    for (int lane = 0; lane < kWidth; ++lane) sink.first[lane] = sink.second[lane] = -1;
+    all_contacts(model, placed(s.axes, s.frames), sink);
+    for (int lane = 0; lane < count; ++lane) {
+      double *row = gradient + (n + lane) * tree.dof;
+      for (int i = 0; i < tree.dof; ++i) row[i] = 0;
+      out[n + lane] = get(sink.best, lane);
+      const int a = sink.first[lane], b = sink.second[lane];
+      between[2 * (n + lane)] = a;
+      between[2 * (n + lane) + 1] = b;
+      if (a < 0) continue;
+      const Plain g = plain(sink.gradient, lane);
+      add_rates(tree, s.frames, lane, model.groups[a].axis, plain(sink.x, lane), g, 1.0, row);
+      if (b < model.group_count) add_rates(tree, s.frames, lane, model.groups[b].axis, plain(sink.y, lane), g, -1.0, row);
+    }
+  });
+}
+
 void hinge(const CollisionView &model, const TreeView &tree, const double *q, double margin, double *cost,
            double *gradient, double *normal, long begin, long end, void *memory) {
   const Scratch s = divide(tree, model.group_count, memory);
@@ -166,8 +235,8 @@ void field(const FieldView &view, const double *points, double *value, double *g
 }  // namespace
 
 extern const CollisionKernels collision_kernels;
-const CollisionKernels collision_kernels{scratch_bytes, clearance,       collides_all, group_clearance,
-                                         hinge,         free_length_all, field};
+const CollisionKernels collision_kernels{scratch_bytes, clearance, collides_all,    group_clearance,
+                                         nearest,       hinge,     free_length_all, field};
 
 }  // namespace MEMETIK_ARCH
 }  // namespace memetik

@@ -1,0 +1,232 @@
+"""A robot's collision geometry as spheres and capsules on its axes, in the arrays that the core wants."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from memetik import _core
+from memetik.errors import MemetikError
+from memetik.scene.spheres import Fit, fit_shape
+
+if TYPE_CHECKING:
+    from memetik.robot.robot import Robot
+    from memetik.scene.objects import SceneObject
+
+Setting = Literal["conservative", "tight"]
+
+_CLUSTER = 12  # bodies that share a bounding sphere
+_TOUCH = 1e-5  # bodies nearer than this count as touching, whatever the rounding of exact checks
+_SAMPLE_SHARE = 0.077  # protrusion of samples of a capsule, as a share of its radius: a spacing of 0.8 radii
+_MOST_SAMPLE_PROTRUSION = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class LinkReport:
+    """How well bodies stand for the geometry of a link, or of an object attached to one.
+
+    `coverage` is the share of the geometry that is covered, `protrusion` how far bodies reach beyond it, metres.
+    """
+
+    name: str
+    bodies: int
+    coverage: float
+    protrusion: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RobotBodies:
+    """The native model of a robot's bodies, and what its groups stand for."""
+
+    core: Any
+    names: tuple[str, ...]
+    """Per group: the link or attached object it belongs to."""
+    axes: np.ndarray
+    """Per group: the axis that moves it, -1 for the base."""
+    least_radius: float
+    report: tuple[LinkReport, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """A fitted geometry in the frame of a link."""
+
+    name: str
+    link: int
+    fit: Fit
+    padding: float
+
+
+def default_protrusion(shape: Any) -> float:
+    """One fiftieth of the shape's largest extent, between 2 and 8 mm."""
+    sizes = [getattr(shape, name) for name in ("radius", "length", "size") if hasattr(shape, name)]
+    vertices = getattr(shape, "vertices", None)
+    extent = float(np.ptp(vertices, axis=0).max()) if vertices is not None else float(np.max(sizes or [0.2]))
+    return float(np.clip(extent / 50.0, 0.002, 0.008))
+
+
+def robot_pieces(robot: Robot, padding: Mapping[str, float], protrusion: float | None) -> list[Piece]:
+    """The collision geometry of all links, fitted."""
+    return [
+        _piece(link.name, index, geometry.shape, np.asarray(geometry.origin), padding.get(link.name, 0.0), protrusion)
+        for index, link in enumerate(robot.description.links)
+        for geometry in link.collisions
+    ]
+
+
+def attached_piece(robot: Robot, item: SceneObject, protrusion: float | None) -> Piece:
+    """An object that is attached to a link, fitted."""
+    assert item.link is not None
+    return _piece(item.name, robot.link_index(item.link), item.shape, item.pose, item.padding, protrusion)
+
+
+def _piece(name: str, link: int, shape: Any, pose: np.ndarray, padding: float, protrusion: float | None) -> Piece:
+    from memetik.robot.shapes import Mesh
+
+    if isinstance(shape, Mesh):
+        from memetik.scene.mesh_files import load_mesh
+
+        shape = load_mesh(shape)
+    limit = default_protrusion(shape) if protrusion is None else protrusion
+    return Piece(name, link, fit_shape(shape, limit).moved(pose), padding)
+
+
+class BodyBuilder:
+    """Collects the bodies of a robot group by group."""
+
+    def __init__(self, robot: Robot, setting: Setting):
+        self._robot, self._setting = robot, setting
+        self._chain = _chain_frames(robot)
+        self._starts: list[np.ndarray] = []
+        self._ends: list[np.ndarray] = []
+        self._radii: list[float] = []
+        self._groups: list[tuple[int, int, int, int]] = []
+        self._names: list[str] = []
+        self._arcs: list[tuple[float, int, int]] = []
+
+    def add(self, piece: Piece) -> None:
+        """Add the bodies of a piece, in groups of neighbours."""
+        tree, fit = self._robot.tree, piece.fit
+        placement = tree.link_placements[piece.link]
+        radii = (fit.radii if self._setting == "conservative" else fit.inner) + piece.padding
+        if self._setting == "conservative":
+            radii = radii + _TOUCH
+        kept = np.flatnonzero(radii > 0.0)
+        starts, ends = fit.starts[kept], fit.ends[kept]
+        distal = self._chain.get(piece.link)
+        if distal is not None:  # sample 0 is the one nearer to the tip
+            point = distal[1]
+            swap = np.linalg.norm(ends - point, axis=1) < np.linalg.norm(starts - point, axis=1)
+            starts, ends = np.where(swap[:, None], ends, starts), np.where(swap[:, None], starts, ends)
+        for cluster in _clusters(0.5 * (starts + ends)):
+            group, first = len(self._groups), len(self._radii)
+            for number in cluster:
+                start, end, radius = starts[number], ends[number], float(radii[kept[number]])
+                if distal is not None:
+                    arc = distal[0] + float(np.linalg.norm(start - distal[1]))
+                    self._arcs.append((arc, group, len(self._radii)))
+                self._starts.append(placement[:, :3] @ start + placement[:, 3])
+                self._ends.append(placement[:, :3] @ end + placement[:, 3])
+                self._radii.append(radius)
+            self._groups.append((int(tree.link_axes[piece.link]), piece.link, first, len(cluster)))
+            self._names.append(piece.name)
+
+    def build(self, pairs: list[tuple[int, int]], pieces: list[Piece]) -> RobotBodies:
+        """The native model, with pairs of groups that are to be kept apart."""
+        starts, ends = (np.array(rows, dtype=float).reshape(-1, 3) for rows in (self._starts, self._ends))
+        radii = np.array(self._radii, dtype=float)
+        samples, sample_radii = _samples(np.linalg.norm(ends - starts, axis=1), radii, self._setting)
+        arcs = sorted(self._arcs)
+        groups = np.array(self._groups, dtype=np.int32).reshape(-1, 4)
+        core = _core.CollisionRobot.build(
+            starts,
+            ends,
+            radii,
+            samples,
+            sample_radii,
+            groups,
+            np.array(pairs, dtype=np.int32).reshape(-1, 2),
+            np.array([row[1:] for row in arcs], dtype=np.int32).reshape(-1, 2),
+            np.array([row[0] for row in arcs], dtype=float),
+        )
+        least = float(radii.min()) if len(radii) else 0.01
+        return RobotBodies(core, tuple(self._names), groups[:, 0], least, _report(pieces))
+
+    @property
+    def names(self) -> list[str]:
+        """Per group: whose it is."""
+        return self._names
+
+    @property
+    def group_axes(self) -> list[int]:
+        """Per group: the axis that moves it."""
+        return [group[0] for group in self._groups]
+
+
+def _samples(lengths: np.ndarray, radii: np.ndarray, setting: Setting) -> tuple[np.ndarray, np.ndarray]:
+    """How many spheres stand for each capsule where it meets a distance field, and their radius.
+
+    Spheres of radius sqrt(r^2 + (s/2)^2) at a spacing s cover a capsule of radius r.
+    """
+    protrusion = np.minimum(_SAMPLE_SHARE * radii, _MOST_SAMPLE_PROTRUSION)
+    spacing = 2.0 * np.sqrt((radii + protrusion) ** 2 - radii**2)
+    samples = np.where(lengths > 0.0, np.ceil(lengths / np.maximum(spacing, 1e-9)) + 1, 1).astype(np.int32)
+    gap = np.where(samples > 1, lengths / np.maximum(samples - 1, 1), 0.0)
+    covering = np.hypot(radii, 0.5 * gap) if setting == "conservative" else radii
+    return samples, np.ascontiguousarray(covering)
+
+
+def _clusters(points: np.ndarray) -> list[np.ndarray]:
+    """Numbers of points (N, 3) in clusters: halved at the median along the widest direction while too large."""
+    pending, done = [np.arange(len(points))], []
+    while pending:
+        numbers = pending.pop()
+        if len(numbers) <= _CLUSTER:
+            if len(numbers):
+                done.append(numbers)
+            continue
+        axis = int(np.argmax(np.ptp(points[numbers], axis=0)))
+        order = numbers[np.argsort(points[numbers, axis], kind="stable")]
+        pending += [order[len(order) // 2 :], order[: len(order) // 2]]
+    return done
+
+
+def _chain_frames(robot: Robot) -> dict[int, tuple[float, np.ndarray]]:
+    """For each link from the tip to the base: the arc length from the tip to its distal point, and that point.
+
+    A link's distal point is the origin of the next link towards the tip; the tip's is its own origin. Empty where the
+    robot has no single tip.
+    """
+    try:
+        link: str | None = robot.tip
+    except MemetikError:
+        return {}
+    frames, arc, point = {}, 0.0, np.zeros(3)
+    while link is not None:
+        frames[robot.link_index(link)] = (arc, point)
+        joint = robot.parent_joint(link)
+        if joint is None:
+            break
+        arc += float(np.linalg.norm(point))
+        point = np.asarray(joint.origin)[:3, 3]
+        link = robot.parent(link)
+    return frames
+
+
+def _report(pieces: list[Piece]) -> tuple[LinkReport, ...]:
+    by_name: dict[str, list[Fit]] = {}
+    for piece in pieces:
+        by_name.setdefault(piece.name, []).append(piece.fit)
+    return tuple(
+        LinkReport(
+            name,
+            sum(len(fit) for fit in fits),
+            math.fsum(fit.coverage for fit in fits) / len(fits),
+            max(fit.protrusion for fit in fits),
+        )
+        for name, fits in by_name.items()
+    )
