@@ -41,7 +41,7 @@ using TermTuple = std::tuple<int, int, int, int, int, std::vector<int>, int, int
 Problem *make_problem(const Tree &tree, const std::vector<PointTuple> &points, const std::vector<TermTuple> &terms,
                       Input<double> lower, Input<double> upper, const std::vector<int> &held,
                       const std::vector<std::tuple<int, int>> &targets, const std::vector<std::tuple<int, int, int, int>> &copies,
-                      const std::vector<std::tuple<int, int, int>> &seed_copies) {
+                      const std::vector<std::tuple<int, int, int>> &seed_copies, const CollisionRobot *bodies) {
   std::vector<PointSpec> point_specs;
   for (const auto &[link, placement] : points) point_specs.push_back({link, to_placement(placement)});
   std::vector<TermSpec> specs;
@@ -75,7 +75,7 @@ Problem *make_problem(const Tree &tree, const std::vector<PointTuple> &points, c
   std::vector<SeedCopy> seeds;
   for (const auto &[entry, term, to] : seed_copies) seeds.push_back({entry, place(term, to)});
   return new Problem(tree, std::move(point_specs), std::move(specs), std::move(limits), std::move(target_specs),
-                     std::move(target_copies), std::move(seeds));
+                     std::move(target_copies), std::move(seeds), bodies);
 }
 
 struct Settings {
@@ -87,6 +87,7 @@ struct Settings {
   int64_t refine_evaluations = -1;
   int64_t collect = 0;
   double distinct = 1e-2;
+  bool approximate = false, trace = false;
   SearchOptions options;
 };
 
@@ -96,11 +97,13 @@ void apply(const Settings &s, SolveRequest &request) {
   request.rng = s.rng, request.stream = s.stream, request.threads = s.threads;
   request.refine = s.refine, request.refine_evaluations = s.refine_evaluations;
   request.collect = s.collect, request.distinct = s.distinct, request.options = s.options;
+  request.approximate = s.approximate, request.trace = s.trace;
 }
 
 // None where a target has to be mended first.
 nb::object solve_one(const Problem &problem, nb::tuple targets, Input<double> posture, const Settings &settings,
-                     std::optional<Input<double>> base, nb::object valid, nb::object callback) {
+                     std::optional<Input<double>> base, nb::object valid, nb::object callback, const CollisionWorld *world,
+                     const CollisionWorld *certain_world, double margin, nb::object touches) {
   SolveRequest request;
   apply(settings, request);
   const ProblemView v = problem.view();
@@ -122,19 +125,28 @@ nb::object solve_one(const Problem &problem, nb::tuple targets, Input<double> po
   PythonCallback python{callback, &problem};
   if (!callback.is_none()) request.callback = call_python, request.context = &python;
   else if (v.callback_count) throw std::invalid_argument("this problem has goals of the user's own, and no callback was given.");
+  if ((world == nullptr) != (certain_world == nullptr)) throw std::invalid_argument("a world comes with its certain version.");
+  if (world) {
+    if (problem.collision_axes().empty()) throw std::invalid_argument("this problem was made without bodies.");
+    if (size_t(world->robot().axis_count) > problem.collision_axes().size() || size_t(certain_world->robot().axis_count) > problem.collision_axes().size())
+      throw std::invalid_argument("the world was made for a robot with more axes.");
+    request.world = world, request.certain_world = certain_world, request.margin = margin;
+  }
   bool raised = false;
-  if (!valid.is_none())
-    request.valid = [&](const double *q) {
-      nb::gil_scoped_acquire acquire;
-      if (raised) return true;
-      try {
-        return nb::cast<bool>(nb::bool_(valid(to_numpy({q, q + v.dof}))));
-      } catch (nb::python_error &error) {
-        error.restore();
-        raised = true;
-        return true;  // ends the search; the error is raised below
-      }
-    };
+  // What a predicate in Python says of a posture; where it raises, `otherwise`, which ends the search.
+  const auto ask = [&](const nb::object &predicate, const double *q, bool otherwise) {
+    nb::gil_scoped_acquire acquire;
+    if (raised) return otherwise;
+    try {
+      return nb::cast<bool>(nb::bool_(predicate(to_numpy({q, q + v.dof}))));
+    } catch (nb::python_error &error) {
+      error.restore();
+      raised = true;
+      return otherwise;  // the error is raised below
+    }
+  };
+  if (!valid.is_none()) request.valid = [&](const double *q) { return ask(valid, q, true); };
+  if (!touches.is_none()) request.touches = [&](const double *q) { return ask(touches, q, false); };
   request.interrupted = [] {
     nb::gil_scoped_acquire acquire;
     return PyErr_CheckSignals() != 0;
@@ -295,9 +307,9 @@ void bind_problem(nb::module_ &m) {
       .def_rw("seed_patience", &SearchOptions::seed_patience);
 
   nb::class_<Settings>(m, "Settings", "How long and how a problem is solved.")
-      .def(nb::init<double, int64_t, int64_t, uint64_t, uint64_t, int, double, int64_t, int64_t, double, SearchOptions>(), "timeout"_a,
+      .def(nb::init<double, int64_t, int64_t, uint64_t, uint64_t, int, double, int64_t, int64_t, double, bool, bool, SearchOptions>(), "timeout"_a,
            "evaluations"_a, "attempts"_a, "rng"_a, "stream"_a, "threads"_a, "refine"_a, "refine_evaluations"_a, "collect"_a,
-           "distinct"_a, "options"_a);
+           "distinct"_a, "approximate"_a, "trace"_a, "options"_a);
 
   nb::class_<Outcome>(m, "Outcome", "What a search found.")
       .def_prop_ro("ending", [](const Outcome &o) { return int(o.ending); })
@@ -307,6 +319,21 @@ void bind_problem(nb::module_ &m) {
       .def_ro("cost", &Outcome::cost)
       .def_ro("preference", &Outcome::preference)
       .def_ro("clipped", &Outcome::clipped)
+      .def_prop_ro("profile",
+                   [](const Outcome &o) {
+                     nb::dict shares;
+                     shares["setup"] = o.profile.setup, shares["search"] = o.profile.search, shares["verify"] = o.profile.verify;
+                     shares["predicates"] = o.profile.predicates, shares["refine"] = o.profile.refine;
+                     return shares;
+                   })
+      .def_prop_ro("trace",
+                   [](const Outcome &o) {
+                     std::vector<std::tuple<int, nb::object, nb::object>> generations;
+                     for (const Generation &g : o.trace)
+                       generations.emplace_back(g.island, to_numpy(g.variables), to_numpy({g.cost, g.cost + 8}));
+                     return generations;
+                   })
+      .def_prop_ro("blocked", [](const Outcome &o) { return o.counts.blocked; })
       .def_prop_ro("refined", [](const Outcome &o) { return o.counts.refined; })
       .def_prop_ro("answers",
                    [](const Outcome &o) {
@@ -326,7 +353,7 @@ void bind_problem(nb::module_ &m) {
 
   nb::class_<Problem>(m, "Problem", "A compiled problem.")
       .def(nb::new_(&make_problem), "tree"_a, "points"_a, "terms"_a, "lower"_a, "upper"_a, "held"_a, "targets"_a, "copies"_a,
-           "seed_copies"_a)
+           "seed_copies"_a, "bodies"_a = nb::none())
       .def_prop_ro("variables", [](const Problem &p) { return p.sources(); })
       .def_prop_ro("rows", [](const Problem &p) { return p.view().row_count; })
       .def_prop_ro("must_rows", [](const Problem &p) { return p.view().must_rows; })
@@ -340,7 +367,8 @@ void bind_problem(nb::module_ &m) {
       .def("evaluate", &evaluate_rows, "targets"_a, "posture"_a, "variables"_a, "priority"_a = 1000,
            "Weighted residuals (N, rows) and their Jacobians (N, rows, variables).")
       .def("solve", &solve_one, "targets"_a, "posture"_a, "settings"_a, "base"_a = nb::none(), "valid"_a = nb::none(),
-           "callback"_a = nb::none())
+           "callback"_a = nb::none(), "world"_a = nb::none(), "certain_world"_a = nb::none(), "margin"_a = 0.0,
+           "touches"_a = nb::none())
       .def("solve_batch", &solve_batch, "targets"_a, "postures"_a, "settings"_a, "bases"_a.none(), "count"_a, "first"_a);
 }
 

@@ -114,10 +114,43 @@ void check_user_function(const std::vector<PointSpec> &points, const TermSpec &s
     if (!(function.frames[l] >= 0) || function.frames[l] >= double(points.size())) refuse("a compiled goal names a missing frame.");
 }
 
+// How many joints a term binds in general. A range binds none: most postures are inside it.
+int demands_of(const TermSpec &spec) {
+  constexpr double kNarrow = 1e-3;
+  const std::vector<double> &d = spec.data;
+  const auto narrow = [&](size_t lower, size_t upper, int count) {
+    int found = 0;
+    for (int k = 0; k < count; ++k) found += d[upper + size_t(k)] - d[lower + size_t(k)] < kNarrow;
+    return found;
+  };
+  switch (spec.kind) {
+    case TermKind::point: return narrow(12, 15, 3);
+    case TermKind::rotation: return 3;
+    case TermKind::rotation_range:
+    case TermKind::roll_pitch_yaw: return narrow(9, 12, 3);
+    case TermKind::swing_range: return narrow(12, 15, 3);
+    case TermKind::twist: return narrow(12, 13, 1);
+    case TermKind::plane: return narrow(6, 7, 1);
+    case TermKind::distance: return narrow(3, 4, 1);
+    case TermKind::align:
+    case TermKind::look_at:
+    case TermKind::line:
+    case TermKind::pivot: return 2;
+    case TermKind::balance: return d[6] == 0 && d[7] == 0 && d[8] == 0 ? 2 : 1;
+    case TermKind::joints: {
+      int found = 0;
+      for (size_t k = 0; k + 3 < d.size(); k += 4) found += d[k + 3] - d[k + 2] < kNarrow;
+      return found;
+    }
+    default: return 0;
+  }
+}
+
 }  // namespace
 
 Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<TermSpec> specs, LimitSpec limits,
-                 std::vector<TargetSpec> targets, std::vector<TargetCopy> copies, std::vector<SeedCopy> seed_copies)
+                 std::vector<TargetSpec> targets, std::vector<TargetCopy> copies, std::vector<SeedCopy> seed_copies,
+                 const CollisionRobot *bodies)
     : targets_(std::move(targets)), seed_copies_(std::move(seed_copies)), copies_(std::move(copies)) {
   const TreeView t = tree.view();
   dof_ = t.dof;
@@ -169,7 +202,10 @@ Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<Te
     if ((target.form == TargetForm::pose && target.size != 16) || (target.form == TargetForm::rotation && target.size != 9))
       refuse("an open target has the wrong size for what it holds.");
 
-  choose_axes(tree, points, specs, limits.held);
+  if (bodies && bodies->axis_count > t.axis_count) refuse("the bodies belong to a robot with more axes than this one.");
+  choose_axes(tree, points, specs, limits.held, bodies);
+  for (const TermSpec &spec : specs)
+    if (spec.priority == 0) demands_ += demands_of(spec);
   for (const TermSpec &spec : specs) data_.insert(data_.end(), spec.data.begin(), spec.data.end());
   // Musts come first in the residual, preferences by priority after them.
   std::vector<size_t> order(specs.size());
@@ -182,7 +218,7 @@ Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<Te
 }
 
 void Problem::choose_axes(const Tree &tree, const std::vector<PointSpec> &points, const std::vector<TermSpec> &specs,
-                          const std::vector<char> &held) {
+                          const std::vector<char> &held, const CollisionRobot *bodies) {
   const TreeView t = tree.view();
   bool mass = false;
   std::vector<char> used(size_t(t.axis_count), 0), wanted(size_t(dof_), 0);
@@ -201,6 +237,11 @@ void Problem::choose_axes(const Tree &tree, const std::vector<PointSpec> &points
   if (mass) std::fill(used.begin(), used.end(), 1);
   for (int a = 0; a < t.axis_count; ++a)
     if (used[size_t(a)]) wanted[size_t(t.axes[a].variable)] = 1;
+
+  // What moves only bodies is placed, and stays as the seed has it.
+  if (bodies)
+    for (const BodyGroup &group : bodies->groups)
+      for (int a = group.axis; a >= 0 && !used[size_t(a)]; a = t.axes[a].parent) used[size_t(a)] = 1;
 
   std::vector<int> variable_of(size_t(dof_), -1);
   for (int entry = 0; entry < dof_; ++entry) {
@@ -222,6 +263,12 @@ void Problem::choose_axes(const Tree &tree, const std::vector<PointSpec> &points
                          {body.moment[0] / body.mass, body.moment[1] / body.mass, body.moment[2] / body.mass},
                          active[size_t(a)]});
   }
+  if (bodies)
+    for (int a = 0; a < t.axis_count; ++a) {
+      const Axis &axis = t.axes[a];
+      collision_axes_.push_back({std::max(active[size_t(a)], 0), axis.parent, used[size_t(a)] ? variable_of[size_t(axis.variable)] : -1,
+                                 axis.prismatic, axis.multiplier});
+    }
   if (mass) {
     total_mass_ = t.mass;
     if (!(total_mass_ > 0)) refuse("a goal on balance or effort needs masses, and this robot has none.");
@@ -281,8 +328,9 @@ void Problem::add_term(const TermSpec &spec, const std::vector<int> &data_offset
       for (int a = points_[size_t(spec.reference)].axis; a >= 0; a = axes_[size_t(a)].axis.parent) reference.push_back(a);
     std::reverse(path.begin(), path.end());
     std::reverse(reference.begin(), reference.end());
+    // What carries both frames moves neither seen from the other. A chain may begin nearer to the base than both.
     size_t common = 0;
-    while (common < path.size() && common < reference.size() && path[common] == reference[common]) ++common;
+    while (spec.kind != TermKind::pivot_chain && common < path.size() && common < reference.size() && path[common] == reference[common]) ++common;
     for (size_t k = common; k < path.size(); ++k) add_axis(path[k], 1.0);
     for (size_t k = common; k < reference.size(); ++k) add_axis(reference[k], -1.0);
   }
@@ -297,35 +345,12 @@ void Problem::add_term(const TermSpec &spec, const std::vector<int> &data_offset
       out[j] = found == sources_.end() ? -1.0 : double(found - sources_.begin());
     }
   }
-  if (uses_joints(spec.kind)) {
-    // Entries that are no variables of this problem stay as they are: their rows are dropped.
-    std::vector<double> kept;
-    for (size_t k = 0; k < spec.entries.size(); ++k) {
-      const auto found = std::find(sources_.begin(), sources_.end(), spec.entries[k]);
-      if (found == sources_.end()) continue;
-      variables.push_back(int(found - sources_.begin()));
-      if (spec.kind == TermKind::joints) kept.insert(kept.end(), spec.data.begin() + long(4 * k), spec.data.begin() + long(4 * k + 4));
-    }
-    if (spec.kind == TermKind::joints && kept.size() != spec.data.size()) {
-      for (const TargetCopy &copy : copies_)
-        if (copy.to >= term.data && copy.to < term.data + term.data_size)
-          refuse("a goal on joints that are held fixed cannot have an open target.");
-      // The block is closed up: values of the seed move along with their joint, or go with it.
-      std::vector<SeedCopy> moved;
-      for (const SeedCopy &copy : seed_copies_) {
-        if (copy.to < term.data || copy.to >= term.data + term.data_size) {
-          moved.push_back(copy);
-          continue;
-        }
-        const size_t k = size_t(copy.to - term.data) / 4;
-        const auto found = std::find(sources_.begin(), sources_.end(), spec.entries[k]);
-        if (found == sources_.end()) continue;
-        const int variable = int(found - sources_.begin());
-        const int place = int(std::find(variables.begin(), variables.end(), variable) - variables.begin());
-        moved.push_back({copy.entry, term.data + 4 * place + (copy.to - term.data) % 4});
-      }
-      seed_copies_ = std::move(moved);
-      std::copy(kept.begin(), kept.end(), data_.begin() + term.data);
+  if (spec.kind == TermKind::joints) {
+    place_joints(spec, term, variables);
+  } else if (uses_user(spec.kind)) {
+    for (int entry : spec.entries) {
+      const auto found = std::find(sources_.begin(), sources_.end(), entry);
+      if (found != sources_.end()) variables.push_back(int(found - sources_.begin()));
     }
   }
   term.rows = spec.rows;
@@ -349,6 +374,35 @@ void Problem::add_term(const TermSpec &spec, const std::vector<int> &data_offset
   rows_ += term.rows;
   if (rows_ > 20000) refuse("a problem may have at most 20000 rows.");
   terms_.push_back(term);
+}
+
+// Joints that are variables come first in the term's block, in the order of q. Those that are held follow: they have no
+// rows, and a must still has to hold for them. Targets and values of the seed move along with their joint.
+void Problem::place_joints(const TermSpec &spec, const Term &term, std::vector<int> &variables) {
+  std::vector<size_t> place(spec.entries.size()), held;
+  for (size_t k = 0; k < spec.entries.size(); ++k) {
+    const auto found = std::find(sources_.begin(), sources_.end(), spec.entries[k]);
+    if (found == sources_.end()) {
+      held.push_back(k);
+    } else {
+      place[k] = variables.size();
+      variables.push_back(int(found - sources_.begin()));
+    }
+  }
+  for (size_t h = 0; h < held.size(); ++h) {
+    place[held[h]] = variables.size() + h;
+    const int data = term.data + 4 * int(place[held[h]]);
+    if (spec.priority == 0) held_joints_.push_back({int(terms_.size()), spec.entries[held[h]], data});
+  }
+  if (held.empty()) return;
+  const auto moved = [&](int to) {
+    if (to < term.data || to >= term.data + term.data_size) return to;
+    return term.data + 4 * int(place[size_t(to - term.data) / 4]) + (to - term.data) % 4;
+  };
+  for (TargetCopy &copy : copies_) copy.to = moved(copy.to);
+  for (SeedCopy &copy : seed_copies_) copy.to = moved(copy.to);
+  for (size_t k = 0; k < place.size(); ++k)
+    std::copy(spec.data.begin() + long(4 * k), spec.data.begin() + long(4 * k + 4), data_.begin() + term.data + long(4 * place[k]));
 }
 
 ProblemView Problem::view() const {

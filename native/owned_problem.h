@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "owned_collision.h"
 #include "owned_tree.h"
 #include "problem.h"
 
@@ -50,11 +51,18 @@ struct LimitSpec {
   std::vector<char> held;            // entries of q that keep the posture's value
 };
 
+// A joint of a must that is held fixed: no variable, but part of the term's error.
+struct HeldJoint {
+  int term, entry;
+  int data;  // its scale, centre, lower and upper
+};
+
 class Problem {
  public:
   // Throws std::invalid_argument with a sentence where the parts do not fit together.
   Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<TermSpec> terms, LimitSpec limits,
-          std::vector<TargetSpec> targets, std::vector<TargetCopy> copies, std::vector<SeedCopy> seed_copies);
+          std::vector<TargetSpec> targets, std::vector<TargetCopy> copies, std::vector<SeedCopy> seed_copies,
+          const CollisionRobot *bodies);
 
   ProblemView view() const;
   const std::vector<double> &data() const { return data_; }
@@ -63,13 +71,19 @@ class Problem {
   const std::vector<TargetCopy> &copies() const { return copies_; }
   const std::vector<char> &turns() const { return turns_; }  // variable may be shifted by full turns
   const std::vector<int> &sources() const { return sources_; }
+  // How the tree's axes stand in this problem; empty where it has no bodies to keep apart.
+  const std::vector<CollisionAxis> &collision_axes() const { return collision_axes_; }
+  // How many joints the musts bind in general: demands beyond the number of variables cannot all be met.
+  int demands() const { return demands_; }
+  const std::vector<HeldJoint> &held_joints() const { return held_joints_; }
   const std::vector<double> &lower() const { return full_lower_; }
   const std::vector<double> &upper() const { return full_upper_; }
 
  private:
   void choose_axes(const Tree &tree, const std::vector<PointSpec> &points, const std::vector<TermSpec> &specs,
-                   const std::vector<char> &held);
+                   const std::vector<char> &held, const CollisionRobot *bodies);
   void add_term(const TermSpec &spec, const std::vector<int> &data_offset, size_t index);
+  void place_joints(const TermSpec &spec, const Term &term, std::vector<int> &variables);
 
   std::vector<ActiveAxis> axes_;
   std::vector<LinkPoint> points_;
@@ -85,6 +99,9 @@ class Problem {
   std::vector<TargetSpec> targets_;
   std::vector<SeedCopy> seed_copies_;
   std::vector<TargetCopy> copies_;
+  std::vector<HeldJoint> held_joints_;
+  std::vector<CollisionAxis> collision_axes_;
+  int demands_ = 0;
   double total_mass_ = 0, fixed_moment_[3] = {0, 0, 0};
   int dof_ = 0, rows_ = 0, must_rows_ = 0, goals_ = 0, callbacks_ = 0, manipulabilities_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "collision_kernels.h"
 #include "problem.h"
 
 namespace memetik {
@@ -24,11 +25,15 @@ struct Random {
   int below(int n) { return int(uniform() * n); }
 };
 
+// Told of every iteration: variables as rows of kWidth = 8 individuals, and the cost of each.
+using Trace = void (*)(void *context, int island, const double *variables, const double *cost);
+
 enum class RoundEnd : int32_t { running, candidate, failed };
 
 struct Counts {
   int64_t evaluations, starts, random_starts, bred_starts, wipeouts, rejected;
   int64_t refined;  // local optima of the preferences
+  int64_t blocked;  // postures that met the musts and touched something
 };
 
 // What the core tells an island, and what it learns from it.
@@ -38,7 +43,15 @@ struct IslandControl {
   const double *seed;     // active variables
   Callback callback;
   void *context;
+  Trace trace;            // null: nobody listens
+  void *trace_context;
   double *buffer;         // for callbacks: dof + most rows * (1 + variables)
+  // What must not be touched; null: nothing. A posture is offered when its clearance is at least `margin`.
+  const CollisionView *collision;
+  const CollisionAxis *collision_axes;
+  const CollisionView *certain;  // the same, with bodies and fields that are nowhere too small
+  double margin, hinge_margin;
+  bool redundant;         // the musts leave freedom: a posture that touches can be improved
   Random random;
   int32_t index;          // which island
   Counts counts;
@@ -46,6 +59,7 @@ struct IslandControl {
   double *candidate;      // active variables
   double candidate_cost;
   int32_t candidate_lane;
+  bool candidate_certain;  // free of contacts beyond doubt
   // The best seen, whether or not it is within tolerance:
   double *best;
   double best_cost;
@@ -68,6 +82,8 @@ struct SearchKernels {
   RoundEnd (*round)(const ProblemView &, const SearchOptions &, void *island, IslandControl &);
   // Turns the last candidate away: its lane starts anew.
   void (*reject)(const ProblemView &, const SearchOptions &, void *island, IslandControl &);
+  // Moves `q` (active variables) to the nearest local minimum of the musts' cost, downhill only; returns that cost.
+  double (*polish)(const ProblemView &, const SearchOptions &, void *island, IslandControl &, double *q);
   // Residual (rows) and Jacobian (rows x variables) at count postures (count x variables), for tests and other methods.
   bool (*evaluate)(const ProblemView &, void *memory, IslandControl &, const double *q, int count, int priority,
                    double *residual, double *jacobian);

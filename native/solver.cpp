@@ -23,6 +23,10 @@ namespace {
 constexpr double kTurn = 6.283185307179586;
 // Rounding may put an answer that the search saw within tolerance this much outside it.
 constexpr double kSlack = 1.0 + 1e-9;
+// Contacts push from this much clearance on, beyond what is asked for.
+constexpr double kHingeMargin = 1.5e-3;
+// Preferences that cost less are met.
+constexpr double kNothingLeft = 1e-14;
 
 using Clock = std::chrono::steady_clock;
 
@@ -58,18 +62,21 @@ class Solve {
     data_ = problem.data();
     for (const TargetCopy &copy : problem.copies()) data_[size_t(copy.to)] = request.targets[size_t(copy.target)][copy.from];
     posture_.assign(request.posture, request.posture + view_.dof);
-    seed_.resize(size_t(view_.variable_count));
-    for (int i = 0; i < view_.variable_count; ++i) {
-      double &value = posture_[size_t(view_.sources[i])];
-      if (value < view_.lower[i] || value > view_.upper[i]) {
-        outcome_.clipped.push_back(view_.sources[i]);
-        value = std::clamp(value, view_.lower[i], view_.upper[i]);
+    // Joints that no goal touches keep the seed's value in the answer, which has to be within their limits too.
+    for (int k = 0; k < view_.dof; ++k) {
+      const double lower = problem.lower()[size_t(k)], upper = problem.upper()[size_t(k)];
+      double &value = posture_[size_t(k)];
+      if (value < lower || value > upper) {
+        outcome_.clipped.push_back(k);
+        value = std::clamp(value, lower, upper);
       }
-      seed_[size_t(i)] = value;
     }
+    seed_.resize(size_t(view_.variable_count));
+    for (int i = 0; i < view_.variable_count; ++i) seed_[size_t(i)] = posture_[size_t(view_.sources[i])];
     for (const SeedCopy &copy : problem.seed_copies()) data_[size_t(copy.to)] = posture_[size_t(copy.entry)];
     best_ = seed_;
     if (request.base) move_base(*request.base);
+    if (request.world) world_ = request.world->view(), certain_ = request.certain_world->view();
   }
 
   Outcome run() {
@@ -81,8 +88,9 @@ class Solve {
     islands_.resize(size_t(islands));
     char *memory = pool.get(bytes * size_t(islands));
     for (int i = 0; i < islands; ++i) islands_[size_t(i)].memory = memory + bytes * size_t(i);
+    outcome_.profile.setup = elapsed();
     advance(0, 0);
-    const bool alone = request_.valid || view_.callback_count > 0 || request_.collect > 0;
+    const bool alone = request_.valid || request_.touches || request_.trace || view_.callback_count > 0 || request_.collect > 0;
     if (request_.threads > 1 && islands > 1 && !alone && !finished(0, 1)) {
       const int workers = std::min(request_.threads, islands);
       std::vector<std::thread> helpers;
@@ -92,7 +100,11 @@ class Solve {
     } else {
       carry(0, 1);
     }
+    outcome_.profile.search = elapsed() - outcome_.profile.setup - outcome_.profile.verify - outcome_.profile.predicates;
+    if (!outcome_.success && request_.approximate && outcome_.ending != Ending::failed) approach();
+    const double searched = elapsed();
     if (outcome_.success && view_.row_count > view_.must_rows && request_.collect == 0) refine();
+    outcome_.profile.refine = elapsed() - searched;
     return conclude();
   }
 
@@ -103,6 +115,15 @@ class Solve {
     std::vector<double> candidate, best, buffer;
     bool started = false;
   };
+
+  // The best found by any island goes downhill to its local minimum.
+  void approach() {
+    IslandState *best = nullptr;
+    for (IslandState &state : islands_)
+      if (state.started && (!best || state.control.best_cost < best->control.best_cost)) best = &state;
+    best->control.trace = nullptr;
+    best->control.best_cost = kernels_.polish(view_, request_.options, best->memory, best->control, best->best.data());
+  }
 
   // Improves the answer's preferences while its musts keep within tolerance.
   void refine() {
@@ -128,7 +149,7 @@ class Solve {
       }
       if (ended == RoundEnd::candidate) {
         std::vector<double> posture = full(state.candidate.data()), errors;
-        if (verify(posture, errors) && (!request_.valid || request_.valid(posture.data()))) {
+        if (verify(posture, errors) && allowed(posture, c.candidate_certain)) {
           c.best_cost = c.candidate_cost;
           state.best = state.candidate;
           c.best = state.best.data();
@@ -137,7 +158,7 @@ class Solve {
           last = c.counts.refined;
         }
       }
-      if (c.counts.refined - last > request_.options.refine_patience) break;
+      if (c.best_cost < kNothingLeft || c.counts.refined - last > request_.options.refine_patience) break;
       if (request_.refine_evaluations >= 0 ? c.counts.evaluations >= request_.refine_evaluations
                                            : elapsed() - begin > request_.refine)
         break;
@@ -221,7 +242,20 @@ class Solve {
     c.callback = request_.callback, c.context = request_.context, c.buffer = state.buffer.data();
     c.random = {mix(mix(request_.rng, request_.stream), uint64_t(island)), 0};
     c.index = island;
+    if (request_.world) {
+      c.collision = &world_, c.certain = &certain_, c.collision_axes = problem_.collision_axes().data();
+      c.margin = request_.margin, c.hinge_margin = request_.margin + kHingeMargin;
+      c.redundant = problem_.demands() < view_.variable_count;
+    }
+    if (request_.trace) c.trace = &Solve::record, c.trace_context = this;
     c.candidate = state.candidate.data(), c.best = state.best.data(), c.best_cost = 1e300;
+  }
+
+  static void record(void *context, int island, const double *variables, const double *cost) {
+    Solve &self = *static_cast<Solve *>(context);
+    Generation generation{island, {variables, variables + 8 * self.view_.variable_count}, {}};
+    std::copy(cost, cost + 8, generation.cost);
+    self.outcome_.trace.push_back(std::move(generation));
   }
 
   void start(IslandState &state, int island) {
@@ -254,8 +288,7 @@ class Solve {
   bool accept(IslandState &state, int64_t generation, int island) {
     std::vector<double> posture = full(state.candidate.data());
     std::vector<double> errors;
-    if (!verify(posture, errors)) return false;
-    if (request_.valid && !request_.valid(posture.data())) return false;
+    if (!verify(posture, errors) || !allowed(posture, state.control.candidate_certain)) return false;
     std::lock_guard<std::mutex> lock(mutex_);
     if (request_.collect > 0) return !gather(std::move(posture), std::move(errors), state.control.candidate_cost);
     if (rank(generation, island) > winner_.load()) return true;
@@ -265,6 +298,16 @@ class Solve {
     outcome_.cost = state.control.candidate_cost;
     outcome_.island = island, outcome_.generation = generation;
     return true;
+  }
+
+  // Beyond the goals: nothing is touched, by exact geometry where the fast model leaves a doubt, and the user agrees.
+  bool allowed(const std::vector<double> &posture, bool certain) {
+    if (certain && !request_.valid) return true;
+    const double begin = elapsed();
+    const bool free = certain || (request_.touches && !request_.touches(posture.data()));
+    const bool agreed = free && (!request_.valid || request_.valid(posture.data()));
+    outcome_.profile.predicates += elapsed() - begin;
+    return agreed;
   }
 
   // Keeps an answer that is not there yet; false when there are enough. The islands then take turns on one thread.
@@ -317,8 +360,15 @@ class Solve {
       const Term &term = view_.terms[t];
       errors[size_t(t)] = term.kind == TermKind::callback ? callback_error(verifier, term, t, posture)
                                                           : verifier.error(view_, term, data_.data(), posture.data());
-      if (term.priority == 0 && !(errors[size_t(t)] <= term.tolerance * kSlack)) within = false;
     }
+    for (const HeldJoint &joint : problem_.held_joints()) {
+      const double *d = data_.data() + joint.data;
+      const double r = d[0] * (posture[size_t(joint.entry)] - d[1]);
+      double &error = errors[size_t(joint.term)];
+      error = std::hypot(error, std::max({0.0, r - d[3], d[2] - r}));
+    }
+    for (int t = 0; t < view_.term_count; ++t)
+      if (view_.terms[t].priority == 0 && !(errors[size_t(t)] <= view_.terms[t].tolerance * kSlack)) within = false;
     return within;
   }
 
@@ -337,13 +387,12 @@ class Solve {
   }
 
   bool verify(const std::vector<double> &posture, std::vector<double> &errors) {
-    for (double value : posture)
-      if (!std::isfinite(value)) return false;
-    for (int i = 0; i < view_.variable_count; ++i) {
-      const double value = posture[size_t(view_.sources[i])];
-      if (value < view_.lower[i] || value > view_.upper[i]) return false;
-    }
-    return measure(posture, errors);
+    for (size_t k = 0; k < posture.size(); ++k)
+      if (!std::isfinite(posture[k]) || posture[k] < problem_.lower()[k] || posture[k] > problem_.upper()[k]) return false;
+    const double begin = elapsed();
+    const bool within = measure(posture, errors);
+    if (request_.threads == 1) outcome_.profile.verify += elapsed() - begin;
+    return within;
   }
 
   Outcome check_only() {
@@ -363,6 +412,7 @@ class Solve {
       const Counts &own = state.control.counts;
       total.evaluations += own.evaluations, total.starts += own.starts, total.random_starts += own.random_starts;
       total.bred_starts += own.bred_starts, total.wipeouts += own.wipeouts, total.rejected += own.rejected;
+      total.blocked += own.blocked;
       if (state.control.best_cost < best) best = state.control.best_cost, best_ = state.best;
     }
     if (!outcome_.answers.empty()) {
@@ -383,6 +433,7 @@ class Solve {
   const Problem &problem_;
   const SolveRequest &request_;
   ProblemView view_;
+  CollisionView world_{}, certain_{};
   std::vector<ActiveAxis> axes_;
   std::vector<LinkPoint> points_;
   const SearchKernels &kernels_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "owned_collision.h"
 #include "owned_problem.h"
 #include "search.h"
 
@@ -28,6 +29,13 @@ struct SolveRequest {
   SearchOptions options;
   Callback callback = nullptr;
   void *context = nullptr;
+  bool approximate = false;         // bring the best found to its local minimum where there is no answer
+  bool trace = false;               // keep every individual of every iteration
+  // What must not be touched: as it is, and with bodies and fields that are nowhere too small.
+  const CollisionWorld *world = nullptr, *certain_world = nullptr;
+  double margin = 0;                // clearance that is asked for
+  // Decides on the exact geometry whether a posture touches anything, where the two worlds disagree.
+  std::function<bool(const double *posture)> touches;
   // Asked for every posture that meets the goals; false turns it away. Called on the calling thread only.
   std::function<bool(const double *posture)> valid;
   // Asked now and then on the calling thread; true stops the search (Ctrl-C).
@@ -35,6 +43,18 @@ struct SolveRequest {
 };
 
 enum class Ending : int { solved, timeout, evaluations, attempts, interrupted, failed };
+
+// One iteration of an island: its 8 individuals.
+struct Generation {
+  int island;
+  std::vector<double> variables;  // variables x 8
+  double cost[8];
+};
+
+// Seconds by what was done in them.
+struct Profile {
+  double setup, search, verify, predicates, refine;
+};
 
 struct Answer {
   std::vector<double> q, errors;
@@ -53,6 +73,8 @@ struct Outcome {
   int island = 0;
   int64_t generation = 0;
   std::vector<int> clipped;     // entries of q whose seed was outside its limits
+  std::vector<Generation> trace;
+  Profile profile{};
   std::vector<Answer> answers;  // when gathering, in the order found
 };
 

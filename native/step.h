@@ -27,27 +27,31 @@ struct Step {
   }
 };
 
-// Cholesky in place (lower triangle, leading dimension n), reciprocal pivots on the diagonal; then solves for `right`.
+// Solves A x = right for a positive definite A by its factors L D L^T, in place (lower triangle, leading dimension n):
+// one division a pivot, no roots. Rows of the work are kept as L D until their pivot is known.
 inline void solve_cholesky(Lane *A, Lane *right, int n) {
   for (int r = 0; r < n; ++r) {
     Lane *row = A + size_t(r) * n;
+    Lane pivot = row[r], value = right[r];
     for (int c = 0; c < r; ++c) {
       const Lane *other = A + size_t(c) * n;
       Lane sum = row[c];
       for (int k = 0; k < c; ++k) sum -= row[k] * other[k];
-      row[c] = sum * other[c];
+      row[c] = sum;  // L D
     }
-    Lane sum = row[r];
-    for (int k = 0; k < r; ++k) sum -= row[k] * row[k];
-    row[r] = 1.0 / sqrt(max(sum, Lane(1e-30)));
-    Lane value = right[r];
-    for (int k = 0; k < r; ++k) value -= row[k] * right[k];
-    right[r] = value * row[r];
+    for (int c = 0; c < r; ++c) {
+      const Lane scaled = row[c], factor = scaled * A[size_t(c) * n + c];  // the diagonal holds 1 / D
+      pivot -= scaled * factor;
+      value -= factor * right[c];
+      row[c] = factor;
+    }
+    row[r] = 1.0 / max(pivot, Lane(1e-30));
+    right[r] = value;
   }
   for (int r = n - 1; r >= 0; --r) {
-    Lane value = right[r];
+    Lane value = right[r] * A[size_t(r) * n + r];
     for (int k = r + 1; k < n; ++k) value -= A[size_t(k) * n + r] * right[k];
-    right[r] = value * A[size_t(r) * n + r];
+    right[r] = value;
   }
 }
 
@@ -131,7 +135,8 @@ inline void solve_by_rows(const ProblemView &v, Evaluation &e, Step &s, int rows
   for (int i = 0; i < n; ++i) s.change[i] *= s.metric[i];
 }
 
-inline void solve_by_variables(const ProblemView &v, Evaluation &e, Step &s, int rows, const Lane &damping, const Lane *gradient) {
+// J^T J of the first `rows` rows into s.matrix, lower triangle.
+inline void normal_matrix(const ProblemView &v, const Evaluation &e, Step &s, int rows) {
   const int n = v.variable_count;
   Lane *A = s.matrix;
   for (int i = 0; i < n; ++i)
@@ -149,24 +154,30 @@ inline void solve_by_variables(const ProblemView &v, Evaluation &e, Step &s, int
       }
     }
   }
-  // In scaled variables dq = S y, S^2 = metric: (S J^T J S + mu) y = -S J^T r. A left-out variable has S = 0.
+}
+
+// Solves (J^T J + mu / D) dq = -J^T r from s.matrix and s.gradient.
+// In scaled variables dq = S y, S^2 = D: (S J^T J S + mu) y = -S J^T r. A variable that is left out has S = 0.
+inline void solve_normal(const ProblemView &v, Step &s, const Lane &damping) {
+  const int n = v.variable_count;
+  Lane *A = s.matrix;
   for (int i = 0; i < n; ++i) {
     const Lane scale = sqrt(s.metric[i]);
     s.change[i] = scale;
     for (int j = 0; j <= i; ++j) A[size_t(i) * n + j] *= scale * s.change[j];
     A[size_t(i) * n + i] += damping;
-    s.right[i] = -(scale * gradient[i]);
+    s.right[i] = -(scale * s.gradient[i]);
   }
   solve_cholesky(A, s.right, n);
   for (int i = 0; i < n; ++i) s.change[i] *= s.right[i];
 }
 
 // Applies s.change, no joint by more than max_step; lanes in `skip` stay where they are.
-inline void move_lanes(const ProblemView &v, const SearchOptions &o, Evaluation &e, const Step &s, unsigned skip) {
+inline void move_lanes(const ProblemView &v, const Lane &max_step, Evaluation &e, const Step &s, unsigned skip) {
   const int n = v.variable_count;
   Lane largest(0.0);
   for (int i = 0; i < n; ++i) largest = max(largest, abs(s.change[i]));
-  Lane shrink = min(Lane(1.0), o.max_step / max(largest, Lane(1e-12)));
+  Lane shrink = min(Lane(1.0), max_step / max(largest, Lane(1e-12)));
   for (int lane = 0; lane < kWidth; ++lane)
     if (skip >> lane & 1) set(shrink, lane, 0.0);
   for (int i = 0; i < n; ++i) {
@@ -181,8 +192,9 @@ inline void step_by_variables(const ProblemView &v, const SearchOptions &o, Eval
                               unsigned skip) {
   gradient_of(v, e, rows, s.gradient);
   free_variables(v, e, s, s.gradient);
-  solve_by_variables(v, e, s, rows, damping, s.gradient);
-  move_lanes(v, o, e, s, skip);
+  normal_matrix(v, e, s, rows);
+  solve_normal(v, s, damping);
+  move_lanes(v, o.max_step, e, s, skip);
 }
 
 // One bounded step on the musts.
@@ -192,7 +204,7 @@ inline void take_step(const ProblemView &v, const SearchOptions &o, Evaluation &
   gradient_of(v, e, v.must_rows, s.gradient);
   free_variables(v, e, s, s.gradient);
   solve_by_rows(v, e, s, v.must_rows, damping);
-  move_lanes(v, o, e, s, skip);
+  move_lanes(v, o.max_step, e, s, skip);
 }
 
 }  // namespace MEMETIK_ARCH

@@ -3,6 +3,7 @@
 // A lane first finds the musts' manifold (phase reach), then descends  |must|^2 + eps^2 |preference|^2  by a monotone
 // Levenberg-Marquardt search while eps shrinks (phase slide), and at last returns to the manifold (phase settle).
 // A large eps allows long ways along a curved manifold, a small one ends at the constrained optimum.
+#include "confined.h"
 #include "evaluate.h"
 #include "search.h"
 #include "step.h"
@@ -184,7 +185,12 @@ RoundEnd round(const ProblemView &v, const SearchOptions &o, void *memory, Islan
       if (!decide(v, o, r, c, lane, inside >> lane & 1, well_inside >> lane & 1, offer)) still |= 1u << lane;
       if (offer && (offered < 0 || get(preference, lane) < get(preference, offered))) offered = lane;
     }
+    if (offered >= 0 && c.collision && blocked_lanes(c, r.now, 1u << offered)) {
+      ++c.counts.blocked;
+      offered = -1;
+    }
     if (offered >= 0) {
+      c.candidate_certain = is_certain(c, r.now, offered);
       c.candidate_lane = offered;
       c.candidate_cost = get(preference, offered);
       for (int i = 0; i < n; ++i) c.candidate[i] = get(r.now.q[i], offered);

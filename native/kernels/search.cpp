@@ -2,6 +2,7 @@
 // search; whoever gets stuck joins the population and makes room for an offspring.
 #include "search.h"
 
+#include "confined.h"
 #include "evaluate.h"
 #include "step.h"
 
@@ -21,13 +22,13 @@ struct Island {
   int32_t iterations[kWidth], stagnant[kWidth], species[kWidth];
   double *start_genes;       // kWidth x n: where each lane's local search began
   Individual *population;    // species x population
-  double *species_best;
-  int64_t generation;
   bool seed_running;         // the seed's own basin is still being searched
   int32_t pending;           // lane of the last candidate, -1: none
   int32_t waiting;           // lane that holds an answer while the seed's basin is finished, -1: none
   int32_t patience;
+  bool waiting_certain;
   double *waiting_genes;
+  Confined confined;
 
   void layout(const ProblemView &v, const SearchOptions &o, Arena &arena) {
     const int n = v.variable_count;
@@ -36,8 +37,8 @@ struct Island {
     start_genes = arena.take<double>(size_t(kWidth) * n);
     population = arena.take<Individual>(size_t(o.species) * o.population);
     double *genes = arena.take<double>(size_t(o.species) * o.population * 2 * n);
-    species_best = arena.take<double>(o.species);
     waiting_genes = arena.take<double>(n);
+    confined.layout(v, arena);
     if (!arena.memory) return;
     for (int i = 0; i < o.species * o.population; ++i)
       population[i] = {genes + size_t(2 * i) * n, genes + size_t(2 * i + 1) * n, 0.0, false};
@@ -85,7 +86,10 @@ void spawn(const ProblemView &v, const SearchOptions &o, Island &island, IslandC
   double *child = island.start_genes + size_t(lane) * v.variable_count;
   const int species = lane % o.species;
   island.species[lane] = species;
-  if (island.population[size_t(species) * o.population].used && c.random.uniform() >= o.random_share) {
+  island.confined.pushing[lane] = false;
+  if (c.collision && island.confined.climb.child(v, c.random, child)) {
+    ++c.counts.bred_starts;
+  } else if (island.population[size_t(species) * o.population].used && c.random.uniform() >= o.random_share) {
     ++c.counts.bred_starts;
     breed(v, o, island, c.random, species, child);
   } else {
@@ -164,9 +168,70 @@ void keep_best(const ProblemView &v, Island &island, IslandControl &c) {
 RoundEnd offer(const ProblemView &v, Island &island, IslandControl &c, int lane, bool from_waiting) {
   island.pending = lane;
   c.candidate_lane = lane;
+  c.candidate_certain = from_waiting ? island.waiting_certain : is_certain(c, island.now, lane);
   c.candidate_cost = from_waiting ? 0.0 : get(island.cost, lane);
   for (int i = 0; i < v.variable_count; ++i) c.candidate[i] = from_waiting ? island.waiting_genes[i] : get(island.now.q[i], lane);
   return RoundEnd::candidate;
+}
+
+// What a posture that touches something becomes: a step of the climb (true: its lane starts anew), or a lane that pushes.
+bool improve_blocked(const ProblemView &v, Island &island, IslandControl &c, int lane, double free_length) {
+  ++c.counts.blocked;
+  if (!c.redundant) return true;
+  if (lane < kWidth / 2) {
+    island.confined.climb.note(v, island.now.q, lane, free_length);
+    return true;
+  }
+  island.confined.push(lane);
+  island.iterations[lane] = island.stagnant[lane] = 0;
+  return false;
+}
+
+// Starts lanes anew that have an answer, make no progress or touch something beyond help. Returns these lanes.
+unsigned renew(const ProblemView &v, const SearchOptions &o, Island &island, IslandControl &c, const Lane &merit, unsigned inside,
+               unsigned blocked) {
+  Confined &confined = island.confined;
+  Lane free(0.0);
+  if (blocked && c.redundant && c.collision->chain_count > 0)
+    free = free_length(*c.collision, c.collision_axes, island.now.axes, c.margin);
+  const unsigned progressing = bits(merit < (1.0 - o.progress) * island.last_cost);
+  unsigned fresh = 0;
+  for (int lane = 0; lane < kWidth; ++lane) {
+    const bool answered = inside >> lane & 1;
+    ++island.iterations[lane];
+    bool over = answered;
+    if (confined.pushing[lane]) {
+      const double now = get(merit, lane), last = confined.merit[lane];
+      island.stagnant[lane] = now < 0.95 * last ? 0 : island.stagnant[lane] + 1;
+      confined.damping[lane] *= now > last ? 4.0 : now < (1.0 - 1e-4) * last ? 0.5 : 1.0;
+      confined.merit[lane] = now;
+      over |= island.stagnant[lane] >= kPushStagnation || island.iterations[lane] >= kPushIterations;
+    } else if (blocked >> lane & 1) {
+      over = improve_blocked(v, island, c, lane, get(free, lane));
+    } else if (!answered) {
+      island.stagnant[lane] = progressing >> lane & 1 ? 0 : island.stagnant[lane] + 1;
+      over = island.stagnant[lane] >= o.stagnation || island.iterations[lane] >= o.local_iterations;
+      if (over) set(island.last_cost, lane, get(island.cost, lane)), settle(v, o, island, c, lane);
+    }
+    if (!over) continue;
+    if (lane == 0) island.seed_running = false;
+    spawn(v, o, island, c, lane);
+    fresh |= 1u << lane;
+  }
+  return fresh;
+}
+
+// One step when lanes push: their damping is their own, and their steps are short.
+void push_step(const ProblemView &v, const SearchOptions &o, Island &island, const Lane &cost, const Lane &merit, unsigned fresh) {
+  Lane damping = o.damping * cost + Lane(1e-12), longest(o.max_step);
+  for (int lane = 0; lane < kWidth; ++lane) {
+    if (!island.confined.pushing[lane]) continue;
+    set(damping, lane, island.confined.damping[lane] * get(merit, lane) + 1e-9);
+    set(longest, lane, kPushStep);
+  }
+  free_variables(v, island.now, island.step, island.step.gradient);
+  solve_normal(v, island.step, damping);
+  move_lanes(v, longest, island.now, island.step, fresh);
 }
 
 size_t island_bytes(const ProblemView &v, const SearchOptions &o) {
@@ -181,6 +246,7 @@ void start(const ProblemView &v, const SearchOptions &o, void *memory, IslandCon
   Island &island = *arena.take<Island>(1);
   island.layout(v, o, arena);
   for (int i = 0; i < o.species * o.population; ++i) island.population[i].used = false;
+  island.confined.start(v);
   island.pending = island.waiting = -1;
   island.seed_running = c.index == 0;
   island.patience = o.seed_patience;
@@ -206,44 +272,44 @@ RoundEnd run_round(const ProblemView &v, const SearchOptions &o, void *memory, I
     for (int k = 0; k < v.must_rows; ++k) cost += island.now.residual[k] * island.now.residual[k];
     island.cost = cost;
     keep_best(v, island, c);
+    if (c.trace)
+      c.trace(c.trace_context, c.index, reinterpret_cast<const double *>(island.now.q), reinterpret_cast<const double *>(&island.cost));
 
-    const unsigned inside = within_tolerance(v, island);
+    unsigned inside = within_tolerance(v, island);
+    const unsigned blocked = c.collision ? blocked_lanes(c, island.now, inside) : 0;
+    inside &= ~blocked;
     if (inside) {
       if (inside & 1 && island.seed_running) return island.seed_running = false, offer(v, island, c, 0, false);
       const int lane = __builtin_ctz(inside);
       if (!island.seed_running) return offer(v, island, c, lane, false);
       if (island.waiting < 0) {
         island.waiting = lane;
+        island.waiting_certain = is_certain(c, island.now, lane);
         for (int i = 0; i < v.variable_count; ++i) island.waiting_genes[i] = get(island.now.q[i], lane);
       }
     }
 
-    // Who makes no progress starts anew.
-    const unsigned progressing = bits(cost < (1.0 - o.progress) * island.last_cost);
-    for (int lane = 0; lane < kWidth; ++lane) {
-      ++island.iterations[lane];
-      if (progressing >> lane & 1)
-        island.stagnant[lane] = 0;
-      else
-        ++island.stagnant[lane];
+    const bool pushing = c.collision && island.confined.any_pushing();
+    Lane merit = cost;
+    if (pushing) {
+      gradient_of(v, island.now, v.must_rows, island.step.gradient);
+      normal_matrix(v, island.now, island.step, v.must_rows);
+      merit = cost + add_hinges(v, c, island.now, island.step, island.confined);
     }
+    const unsigned fresh = renew(v, o, island, c, merit, inside, blocked);
     island.last_cost = cost;
-    unsigned fresh = 0;
-    for (int lane = 0; lane < kWidth; ++lane) {
-      const bool answered = inside >> lane & 1;
-      if (!answered && island.stagnant[lane] < o.stagnation && island.iterations[lane] < o.local_iterations) continue;
-      if (lane == 0 && island.seed_running) island.seed_running = false;
-      if (!answered) settle(v, o, island, c, lane);
-      spawn(v, o, island, c, lane);
-      fresh |= 1u << lane;
-    }
+    for (int lane = 0; lane < kWidth; ++lane)
+      if (fresh >> lane & 1) set(island.last_cost, lane, kInfinity);
     if (island.waiting >= 0 && (!island.seed_running || --island.patience < 0)) {
       island.seed_running = false;
       const int lane = island.waiting;
       island.waiting = -1;
       return offer(v, island, c, lane, true);
     }
-    take_step(v, o, island.now, island.step, cost, fresh);
+    if (pushing)
+      push_step(v, o, island, cost, merit, fresh);
+    else
+      take_step(v, o, island.now, island.step, cost, fresh);
   }
   return RoundEnd::running;
 }
@@ -253,6 +319,42 @@ void reject(const ProblemView &v, const SearchOptions &o, void *memory, IslandCo
   ++c.counts.rejected;
   if (island.pending >= 0) spawn(v, o, island, c, island.pending);
   island.pending = -1;
+}
+
+// Every lane tries another damping of the same step; the best of them is where the next one starts.
+double polish(const ProblemView &v, const SearchOptions &o, void *memory, IslandControl &c, double *q) {
+  Island &island = *static_cast<Island *>(memory);
+  const Situation situation{c.data, c.posture, c.callback, c.context};
+  const int n = v.variable_count;
+  double base = 1e-9, best = kInfinity;
+  for (int i = 0; i < n; ++i) island.now.q[i] = Lane(q[i]);
+  for (int iteration = 0; iteration < 60; ++iteration) {
+    if (!evaluate<true>(v, situation, island.now, 0, c.buffer)) return best;
+    c.counts.evaluations += kWidth;
+    Lane cost(0.0);
+    for (int k = 0; k < v.must_rows; ++k) cost += island.now.residual[k] * island.now.residual[k];
+    int lane = 0;
+    for (int k = 1; k < kWidth; ++k)
+      if (get(cost, k) < get(cost, lane)) lane = k;
+    if (get(cost, lane) < best) {
+      const bool slow = get(cost, lane) > (1.0 - 1e-9) * best;
+      best = get(cost, lane);
+      for (int i = 0; i < n; ++i) q[i] = get(island.now.q[i], lane);
+      if (slow) return best;
+      base = base > 1e-9 ? base * 0.1 : base;
+    } else {
+      base *= 1e4;
+      if (base > 1e8) return best;
+    }
+    // The winner's derivatives stand in one lane; a fresh evaluation puts them in all.
+    for (int i = 0; i < n; ++i) island.now.q[i] = Lane(q[i]);
+    if (!evaluate<true>(v, situation, island.now, 0, c.buffer)) return best;
+    Lane damping;
+    double value = base;
+    for (int k = 0; k < kWidth; ++k, value *= 10.0) set(damping, k, value);
+    step_by_variables(v, o, island.now, island.step, v.must_rows, damping, 0);
+  }
+  return best;
 }
 
 size_t evaluation_bytes(const ProblemView &v) {
@@ -288,7 +390,7 @@ bool evaluate_many(const ProblemView &v, void *memory, IslandControl &c, const d
 }  // namespace
 
 extern const SearchKernels search_kernels;
-const SearchKernels search_kernels{island_bytes, start, run_round, reject, evaluate_many, evaluation_bytes};
+const SearchKernels search_kernels{island_bytes, start, run_round, reject, polish, evaluate_many, evaluation_bytes};
 
 }  // namespace MEMETIK_ARCH
 }  // namespace memetik

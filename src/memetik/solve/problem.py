@@ -10,19 +10,24 @@ from typing import Any
 import numpy as np
 
 from memetik import _core
-from memetik.errors import GoalError, InvalidInputError, UnknownNameError
+from memetik.errors import GoalError, InvalidInputError, UnknownNameError, suggest
 from memetik.goals.base import MUST, Goal
 from memetik.goals.compiler import Compiler, OpenTarget
 from memetik.goals.custom import make_callback
+from memetik.robot.manipulability import manipulability
 from memetik.robot.robot import Robot
 from memetik.robot.transforms import as_pose
+from memetik.solve.batch import run_batch
 from memetik.solve.methods import Memetic, method_named
-from memetik.solve.solution import BatchSolution, Solution
+from memetik.solve.solution import BatchSolution, Record, Solution
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_TIMEOUT = 0.1
 """Seconds a solve may take where the user bounds neither time nor work."""
+
+SELECTIONS = ("first", "nearest", "manipulability")
+"""Which of the answers `select=` may ask for."""
 
 TARGET_FORMS = ("numbers", "pose", "rotation", "direction")
 """What an open target may hold, in the order of TargetForm in native/owned_problem.h."""
@@ -71,6 +76,7 @@ class Problem:
             ],
             compiler.copies,
             compiler.seed_copies,
+            None,
         )
         # The core sorts terms by priority; its order is what errors come in.
         order = sorted(range(len(compiler.terms)), key=lambda k: self.goals[compiler.terms[k].goal].priority)
@@ -99,11 +105,15 @@ class Problem:
         rng: int | tuple[int, int] = 0,
         threads: int = 1,
         method: Any = "memetic",
+        approximate: bool = False,
         attempts: int | None = None,
-        valid: Callable[[np.ndarray], bool] | None = None,
+        valid: Callable[[np.ndarray], Any] | None = None,
         refine: float | None = None,
         refine_evaluations: int | None = None,
+        select: str = "first",
         base: Any = None,
+        keep: str = "best",
+        trace: bool = False,
     ) -> Any:
         """Finds a posture that meets the goals.
 
@@ -117,21 +127,43 @@ class Problem:
         rng          seed of the random numbers, or (seed, stream). Element k of a batch uses stream k.
         threads      how many threads carry the search's islands, or the elements of a batch.
         method       "memetic", or mk.methods.Memetic(...) with other parameters.
+        approximate  where there is no answer, bring the best found to its local minimum: the nearest posture.
         attempts     bound on the number of local searches.
         valid        a predicate of a posture (dof,), asked inside the loop: the search goes on until it says yes.
+                     For a batch it gets the postures (M, dof) of all elements in doubt and returns (M,) booleans.
         refine       seconds to improve preferences once the musts hold (by default what is left of the timeout);
                      `refine_evaluations` bounds the work instead.
+        select       "first" answer found, or of the distinct ones found in the time given the one "nearest" to the
+                     seed or with the best "manipulability" of the first goal's link.
         base         the robot's base pose (4, 4), or (N, 4, 4) for a batch.
+        keep         "all" gives, for each element of a batch, the list of its distinct solutions.
+        trace        keep every individual of every iteration in `solution.trace`.
         """
-        settings = self._settings(timeout, evaluations, attempts, rng, threads, refine, refine_evaluations, method, 0)
-        try:
-            if seed is None or seed.ndim == 1:
-                posture = self._posture(seed)
-                outcome = self._core.solve(targets, posture, settings, base, valid, self._callback())
-                if outcome is not None:
-                    return Solution(self, targets, outcome, None, posture, base)
-        except (TypeError, AttributeError):
-            pass  # something needs converting: below, with sentences for what is wrong
+        settings = self._settings(
+            timeout,
+            evaluations,
+            attempts,
+            rng,
+            threads,
+            refine,
+            refine_evaluations,
+            method,
+            0,
+            1e-2,
+            approximate,
+            trace,
+        )
+        if select != "first":
+            return self._select(select, targets, seed, timeout, evaluations, rng, method, valid)
+        plain = seed is None or (type(seed) is np.ndarray and seed.shape == self._neutral.shape)
+        if plain and base is None and keep == "best":
+            # The straight way to the core; it hands back what has to be converted or mended first.
+            try:
+                outcome = self._core.solve(targets, self._posture(seed), settings, None, valid, self._callback())
+            except TypeError:
+                outcome = None
+            if outcome is not None:
+                return Solution(self, targets, outcome, "approximate" if approximate and not outcome.success else None)
         checked = self._checked_targets(targets)
         seeds = self._checked_seed(seed)
         base = None if base is None else as_pose(base, "the base")
@@ -140,23 +172,12 @@ class Problem:
         counts |= {len(base)} if base is not None and base.ndim == 3 else set()
         if len(counts) > 1:
             raise InvalidInputError(f"targets, seeds and bases of a batch must have one length, not {sorted(counts)}.")
-        if not counts:
-            base = None if base is None else np.ascontiguousarray(base[:3])
-            outcome = self._core.solve(checked, seeds, settings, base, valid, self._callback())
-            return Solution(self, checked, outcome, None, seeds, base)
-        return self._solve_batch(checked, np.atleast_2d(seeds), settings, base, counts.pop(), valid)
-
-    def _solve_batch(
-        self, targets: tuple[np.ndarray, ...], seeds: np.ndarray, settings: Any, base: Any, count: int, valid: Any
-    ) -> BatchSolution:
-        if valid is not None or self._callbacks:
-            raise InvalidInputError("a batch is solved natively: `valid` and goals of your own are for single solves.")
-        if base is not None and base.ndim == 2:
-            base = np.broadcast_to(base, (count, 4, 4))
-        arrays = self._core.solve_batch(
-            targets, seeds, settings, None if base is None else np.ascontiguousarray(base), count, 0
-        )
-        return BatchSolution(self, targets, arrays)
+        if counts:
+            options = {"timeout": timeout, "evaluations": evaluations, "rng": rng, "method": method}
+            return self._solve_batch(checked, np.atleast_2d(seeds), settings, base, counts.pop(), valid, keep, options)
+        shift = None if base is None else np.ascontiguousarray(base[:3])
+        outcome = self._core.solve(checked, seeds, settings, shift, valid, self._callback(base))
+        return Solution(self, checked, outcome, "approximate" if approximate and not outcome.success else None)
 
     def solve_all(
         self,
@@ -175,31 +196,97 @@ class Problem:
         most      stop when so many are found. The search also stops when it keeps finding the same ones.
         distinct  radians or metres: postures whose joints all differ by less are one (full turns do not count).
         """
-        settings = self._settings(
-            1.0 if timeout is None and evaluations is None else timeout,
-            evaluations,
-            None,
-            rng,
-            1,
-            0.0,
-            None,
-            method,
-            most,
-            distinct,
-        )
+        if timeout is None and evaluations is None:
+            timeout = 1.0
+        settings = self._settings(timeout, evaluations, None, rng, 1, 0.0, None, method, most, distinct)
         checked = self._checked_targets(targets)
         seeds = self._checked_seed(seed)
         outcome = self._core.solve(checked, seeds, settings, None, valid, self._callback())
-        found = []
-        for q, errors, cost in outcome.answers:
-            values = {
-                "success": True, "q": q, "errors": errors, "cost": cost, "preference": 0.0, "seconds": outcome.seconds,
-                "evaluations": outcome.evaluations, "starts": outcome.starts,
-            }  # fmt: skip
-            from memetik.solve.solution import Record
-
-            found.append(Solution(self, checked, Record(values), "solved"))
+        shared = {name: getattr(outcome, name) for name in ("seconds", "evaluations", "starts")}
+        found = [
+            Solution(
+                self,
+                checked,
+                Record({"success": True, "q": q, "errors": errors, "cost": cost, "preference": 0.0, **shared}),
+                "solved",
+            )
+            for q, errors, cost in outcome.answers
+        ]
         return sorted(found, key=lambda solution: float(np.abs(solution.q - seeds).max()))
+
+    def _select(
+        self, select: str, targets: Any, seed: Any, timeout: Any, evaluations: Any, rng: Any, method: Any, valid: Any
+    ) -> Solution:
+        if select not in SELECTIONS:
+            raise InvalidInputError(f"select={select!r} is unknown; {suggest(select, SELECTIONS)}")
+        if timeout is None and evaluations is None:
+            timeout = DEFAULT_TIMEOUT
+        found = self.solve_all(
+            *targets, seed=seed, timeout=timeout, evaluations=evaluations, rng=rng, method=method, valid=valid
+        )
+        if not found:
+            return self.solve(*targets, seed=seed, timeout=0.0, rng=rng, method=method, valid=valid)
+        if select == "nearest":
+            return found[0]
+        link = next((link for goal in self.goals for link in goal.links), None)
+        if link is None:
+            raise InvalidInputError("select='manipulability' needs a goal on a link.")
+        return max(found, key=lambda solution: float(manipulability(self.robot.jacobian(link, solution.q))))
+
+    def _solve_batch(
+        self,
+        targets: tuple[np.ndarray, ...],
+        seeds: np.ndarray,
+        settings: Any,
+        base: np.ndarray | None,
+        count: int,
+        valid: Callable[[np.ndarray], Any] | None,
+        keep: str,
+        options: dict[str, Any],
+    ) -> Any:
+        if self._callbacks:
+            raise InvalidInputError("a batch is solved natively: goals of your own in Python are for single solves.")
+        if keep == "all":
+            options["rng"] = options["rng"][0] if isinstance(options["rng"], tuple) else options["rng"]
+            return [
+                self.solve_all(
+                    *(t[k] if t.ndim > len(d.shape) else t for t, d in zip(targets, self.open_targets, strict=True)),
+                    seed=seeds[k if len(seeds) > 1 else 0],
+                    valid=valid,
+                    **{**options, "rng": (options["rng"], k)},
+                )
+                for k in range(count)
+            ]
+        if keep != "best":
+            raise InvalidInputError(f"keep={keep!r} is unknown; it is 'best' or 'all'.")
+        if base is not None:
+            base = np.ascontiguousarray(np.broadcast_to(base, (count, 4, 4)))
+        arrays = run_batch(self._core, self.open_targets, targets, seeds, settings, base, count)
+        batch = BatchSolution(self, targets, arrays)
+        return batch if valid is None else self._renew_invalid(batch, seeds, base, valid, options)
+
+    def _renew_invalid(
+        self, batch: BatchSolution, seeds: np.ndarray, base: Any, valid: Any, options: dict[str, Any]
+    ) -> BatchSolution:
+        """Elements that `valid` turns away are solved again, one by one, with the predicate inside the loop."""
+        solved = np.flatnonzero(batch.success)
+        verdict = np.asarray(valid(batch.q[solved]))
+        if verdict.shape != solved.shape:
+            raise InvalidInputError(
+                f"for a batch, `valid` gets postures (M, dof) and returns (M,) booleans; for {len(solved)} it returned "
+                f"{verdict.shape}."
+            )
+        rng = options["rng"][0] if isinstance(options["rng"], tuple) else options["rng"]
+        for k in solved[~verdict.astype(bool)].tolist():
+            again = self.solve(
+                *batch[k].targets,
+                seed=seeds[k if len(seeds) > 1 else 0],
+                base=None if base is None else base[k],
+                valid=lambda q: bool(np.asarray(valid(q[None]))[0]),
+                **{**options, "rng": (rng, k)},
+            )
+            batch.replace(k, again)
+        return batch
 
     def named_errors(self, errors: Sequence[Any]) -> dict[str, dict[str, Any]]:
         """Errors of the core's terms by goal and label."""
@@ -213,9 +300,20 @@ class Problem:
         return named
 
     def _settings(
-        self, timeout: Any, evaluations: Any, attempts: Any, rng: Any, threads: int, refine: Any, refine_evaluations: Any,
-        method: Any, collect: int, distinct: float = 1e-2,
-    ) -> Any:  # fmt: skip
+        self,
+        timeout: Any,
+        evaluations: Any,
+        attempts: Any,
+        rng: Any,
+        threads: int,
+        refine: Any,
+        refine_evaluations: Any,
+        method: Any,
+        collect: int,
+        distinct: float = 1e-2,
+        approximate: bool = False,
+        trace: bool = False,
+    ) -> Any:
         if timeout is None:
             timeout = DEFAULT_TIMEOUT if evaluations is None else math.inf
         elif not timeout >= 0.0:
@@ -229,7 +327,7 @@ class Problem:
         try:
             return _core.Settings(
                 timeout, -1 if evaluations is None else evaluations, -1 if attempts is None else attempts, seed, stream,
-                threads, refine, refine_evaluations, collect, distinct, options,
+                threads, refine, refine_evaluations, collect, distinct, approximate, trace, options,
             )  # fmt: skip
         except TypeError:
             raise InvalidInputError(
@@ -257,7 +355,8 @@ class Problem:
         dof = self.robot.dof
         if array.ndim not in (1, 2) or array.shape[-1] != dof:
             raise InvalidInputError(
-                f"the seed of robot {self.robot.name!r} has {dof} entries (or shape (N, {dof}) for a batch), not {array.shape}."
+                f"the seed of robot {self.robot.name!r} has {dof} entries, or shape (N, {dof}) for a batch, "
+                f"not {array.shape}."
             )
         if not np.isfinite(array).all():
             where = int(np.argwhere(~np.isfinite(array))[0][-1])

@@ -103,8 +103,18 @@ class Solution:
     @property
     def statistics(self) -> dict[str, int]:
         """Counts of what the search did."""
-        names = ("evaluations", "starts", "random_starts", "bred_starts", "wipeouts", "rejected", "refined")
+        names = ("evaluations", "starts", "random_starts", "bred_starts", "wipeouts", "rejected", "blocked", "refined")
         return {name: int(getattr(self._data, name)) for name in names if hasattr(self._data, name)}
+
+    @property
+    def profile(self) -> dict[str, float]:
+        """Seconds by what was done in them: setup, search, verify, predicates, refine."""
+        return dict(self._data.profile)
+
+    @property
+    def trace(self) -> list[tuple[int, np.ndarray, np.ndarray]]:
+        """With trace=True, every iteration: (island, variables (8, n) of its individuals, their costs (8,))."""
+        return [(island, q.reshape(-1, 8).T, cost) for island, q, cost in self._data.trace]
 
     def explain(self) -> str:
         """Which goals miss by how much, joints at limits, what rejected candidates, and what would help."""
@@ -133,7 +143,7 @@ class Record:
 
     FIELDS = (
         "success", "q", "errors", "cost", "preference", "seconds", "evaluations", "starts", "random_starts",
-        "bred_starts", "wipeouts", "rejected", "refined", "clipped",
+        "bred_starts", "wipeouts", "rejected", "blocked", "refined", "clipped", "profile",
     )  # fmt: skip
 
     def __init__(self, values: dict[str, Any]):
@@ -166,6 +176,13 @@ class BatchSolution:
     def errors(self) -> dict[str, dict[str, np.ndarray]]:
         """As in Solution, with an array (N,) for each entry."""
         return self.problem.named_errors(self._arrays["errors"].T)
+
+    def replace(self, k: int, solution: Solution) -> None:
+        """Puts another outcome in the place of element k."""
+        for name, array in self._arrays.items():
+            array[k] = getattr(solution._data, name)
+        self.success[k] = solution.success
+        self.restarts[k] = solution.restarts
 
     def __len__(self) -> int:
         return len(self.success)

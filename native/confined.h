@@ -1,0 +1,119 @@
+// Collision inside the search. Included by kernels only.
+//
+// A posture that meets the musts but touches something is an individual to improve, in one of two ways:
+//   climb  it is judged by its free length, the way from the tip along the robot to the first contact; children of the
+//          best are pulled back to the musts by the local search, and the best climbs until nothing touches.
+//   push   the local search goes on with all contacts as hinges max(0, margin - clearance), weighted so lightly that
+//          the musts win, and damped so strongly that it slides along what they leave free.
+#pragma once
+
+#include "collision.h"
+#include "search.h"
+#include "step.h"
+
+namespace memetik {
+inline namespace MEMETIK_ARCH {
+
+constexpr double kHingeWeight = 0.01, kPushDamping = 30.0, kPushStep = 0.6;
+constexpr int kPushIterations = 60, kPushStagnation = 8;
+constexpr int kClimbFirst = 8, kClimbChildren = 52, kClimbPatience = 6;
+
+struct Climb {
+  double *best;
+  double length, sigma;
+  int32_t seen, failures;
+
+  void restart() { length = -1.0, sigma = 0.3, seen = failures = 0; }
+
+  // A posture that meets the musts with this free length. Every lane that climbs reports here.
+  void note(const ProblemView &v, const Lane *q, int lane, double free_length) {
+    ++seen;
+    if (free_length > length) {
+      length = free_length;
+      failures = 0;
+      for (int i = 0; i < v.variable_count; ++i) best[i] = get(q[i], lane);
+    } else if (seen > kClimbFirst && ++failures % kClimbPatience == 0) {
+      sigma *= 0.7;
+    }
+    if (seen >= kClimbFirst + kClimbChildren) restart();
+  }
+
+  // True when the next start is a child of the best; false: a random one.
+  bool child(const ProblemView &v, Random &random, double *genes) const {
+    if (seen < kClimbFirst || length < 0.0) return false;
+    for (int i = 0; i < v.variable_count; ++i) {
+      const double shift = random.uniform() + random.uniform() + random.uniform() - 1.5;
+      const double range = v.sample_upper[i] - v.sample_lower[i], unit = range < 2.0 ? 0.5 * range : 1.0;
+      double gene = best[i] + sigma * 2.0 * unit * shift;
+      if (!v.circular[i]) gene = gene < v.lower[i] ? v.lower[i] : gene > v.upper[i] ? v.upper[i] : gene;
+      genes[i] = gene;
+    }
+    return true;
+  }
+};
+
+struct Confined {
+  Climb climb;
+  bool pushing[kWidth];
+  double damping[kWidth], merit[kWidth];
+  HingeScratch scratch;
+
+  void layout(const ProblemView &v, Arena &arena) {
+    const int n = v.variable_count;
+    climb.best = arena.take<double>(n);
+    scratch.row = arena.take<Lane>(n);
+    scratch.used = arena.take<int32_t>(n);
+    scratch.marked = arena.take<uint8_t>(n);
+  }
+
+  void start(const ProblemView &v) {
+    climb.restart();
+    for (int i = 0; i < v.variable_count; ++i) scratch.marked[i] = 0;
+    for (int lane = 0; lane < kWidth; ++lane) pushing[lane] = false;
+  }
+
+  bool any_pushing() const {
+    bool found = false;
+    for (int lane = 0; lane < kWidth; ++lane) found |= pushing[lane];
+    return found;
+  }
+
+  void push(int lane) {
+    pushing[lane] = true;
+    damping[lane] = kPushDamping;
+    merit[lane] = 1e300;
+  }
+};
+
+MEMETIK_INLINE Mask mask_of(unsigned lanes) {
+  Lane x(0.0);
+  for (int lane = 0; lane < kWidth; ++lane)
+    if (lanes >> lane & 1) set(x, lane, 1.0);
+  return x > Lane(0.5);
+}
+
+// Of the lanes given, those with a clearance below the margin.
+inline unsigned blocked_lanes(const IslandControl &c, const Evaluation &e, unsigned lanes) {
+  if (!lanes) return 0;
+  return bits(collides(*c.collision, c.collision_axes, e.axes, c.margin, ~mask_of(lanes))) & lanes;
+}
+
+inline bool is_certain(const IslandControl &c, const Evaluation &e, int lane) {
+  if (!c.collision) return true;
+  return !bits(collides(*c.certain, c.collision_axes, e.axes, c.margin, ~mask_of(1u << lane)));
+}
+
+// One step of all lanes when some push: those see the hinges, the others the musts alone. `merit` of the pushing lanes
+// is the cost with the hinges.
+inline Lane add_hinges(const ProblemView &v, const IslandControl &c, Evaluation &e, Step &s, const Confined &confined) {
+  Lane margin(-kFar);
+  for (int lane = 0; lane < kWidth; ++lane)
+    if (confined.pushing[lane]) set(margin, lane, c.hinge_margin);
+  const Placed where = placed(c.collision_axes, e.axes);
+  HingeSink sink{*c.collision, where, confined.scratch, v.variable_count, kHingeWeight, margin, Lane(0.0), s.gradient, s.matrix, 0};
+  all_contacts(*c.collision, where, sink);
+  return sink.cost;
+}
+
+}  // namespace MEMETIK_ARCH
+}  // namespace memetik

@@ -1,0 +1,45 @@
+"""Many elements in one call: shared out over threads by the core, in chunks where somebody watches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from memetik.goals.compiler import OpenTarget
+
+CHUNK = 4096
+"""Elements between two steps of the progress bar."""
+
+
+def run_batch(
+    core: Any,
+    declared: Sequence[OpenTarget],
+    targets: Sequence[np.ndarray],
+    seeds: np.ndarray,
+    settings: Any,
+    bases: np.ndarray | None,
+    count: int,
+) -> dict[str, np.ndarray]:
+    """Solves all elements; with a progress bar on a terminal where there are many."""
+
+    def run(begin: int, end: int) -> dict[str, np.ndarray]:
+        return core.solve_batch(
+            tuple(t[begin:end] if t.ndim > len(d.shape) else t for t, d in zip(targets, declared, strict=True)),
+            seeds[begin:end] if len(seeds) > 1 else seeds,
+            settings,
+            None if bases is None else bases[begin:end],
+            end - begin,
+            begin,
+        )
+
+    if count <= 4 * CHUNK or not sys.stderr.isatty():
+        return run(0, count)
+    from rich.console import Console
+    from rich.progress import track
+
+    chunks = track(range(0, count, CHUNK), description="solving", console=Console(stderr=True), transient=True)
+    parts = [run(begin, min(begin + CHUNK, count)) for begin in chunks]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
