@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memetik.errors import InvalidInputError
-from memetik.robot.tree import CompiledTree, compile_tree
+from memetik.robot.tree import CompiledTree
 
 if TYPE_CHECKING:
     from memetik.scene.exact import CollisionModel
+    from memetik.scene.layout import Layout
 
 DEFAULT_TOLERANCE = 1e-4
 
@@ -91,39 +92,46 @@ def check_motion(
 
 def pair_speeds(model: CollisionModel, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
     """(pairs,) upper bounds of the speed at which the points of each checked pair approach, metres per unit of time."""
-    layout, tree = model.layout, compile_tree(model.robot.description)
-    terms = np.zeros((len(layout.bodies), len(tree.parents)))
-    slides = _largest_slides(tree, q0, q1)
-    rates = np.abs(tree.multipliers * (q1 - q0)[tree.variables]) if len(tree.parents) else np.zeros(0)
-    for index, body in enumerate(layout.bodies[: layout.moving]):
-        reach = body.geometry.radius + float(np.linalg.norm(body.origin[:3, 3]))
-        reach += float(np.linalg.norm(tree.link_placements[body.link][:, 3]))
-        axis = int(tree.link_axes[body.link])
-        while axis >= 0:
-            reach += slides[axis]
-            terms[index, axis] = rates[axis] * (1.0 if tree.prismatic[axis] else reach)
-            reach += float(np.linalg.norm(tree.placements[axis][:, 3]))
-            axis = int(tree.parents[axis])
-    first, second = terms[layout.first], terms[layout.second]
-    # An axis that carries both moves them as one: seen from it, neither approaches the other.
-    common = (_carried(layout, tree)[layout.first]) & (_carried(layout, tree)[layout.second])
-    return np.where(common, 0.0, first + second).sum(axis=1)
+    tree, layout = model.tree, model.layout
+    if not len(tree.parents) or not len(layout.first):
+        return np.zeros(len(layout.first))
+    if layout.levers is None:
+        layout.levers = Levers(layout, tree)
+    return layout.levers.speeds(q0, q1)
 
 
-def _largest_slides(tree: CompiledTree, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-    """(axes,) how far each sliding axis is out at most on the way; zero for turning ones."""
-    if not len(tree.parents):
-        return np.zeros(0)
-    ends = [np.abs(tree.multipliers * q[tree.variables] + tree.offsets) for q in (q0, q1)]
-    return np.where(tree.prismatic.astype(bool), np.maximum(*ends), 0.0)
+class Levers:
+    """How far bodies reach from the axes that carry them: the part of the bounds that no posture changes."""
 
+    def __init__(self, layout: Layout, tree: CompiledTree):
+        count = len(tree.parents)
+        self._tree = tree
+        self._sliding = tree.prismatic.astype(bool)
+        self._lengths = np.zeros((len(layout.bodies), count))
+        # (bodies, axes, axes): whether the slide of the last axis lies between the first one and the body.
+        self._between = np.zeros((len(layout.bodies), count, count))
+        carried = np.zeros((len(layout.bodies), count), dtype=bool)
+        for index, body in enumerate(layout.bodies[: layout.moving]):
+            length = body.geometry.radius + float(np.linalg.norm(body.origin[:3, 3]))
+            length += float(np.linalg.norm(tree.link_placements[body.link][:, 3]))
+            axis, passed = int(tree.link_axes[body.link]), []
+            while axis >= 0:
+                passed.append(axis)
+                carried[index, axis] = True
+                self._lengths[index, axis] = length
+                self._between[index, axis, passed] = self._sliding[passed]
+                length += float(np.linalg.norm(tree.placements[axis][:, 3]))
+                axis = int(tree.parents[axis])
+        self._first, self._second = layout.first, layout.second
+        # An axis that carries both bodies moves them as one: seen from it, neither approaches the other.
+        self._parts = carried[self._first] != carried[self._second]
+        self._carried = carried
 
-def _carried(layout: Any, tree: CompiledTree) -> np.ndarray:
-    """(bodies, axes) whether an axis carries a body."""
-    carried = np.zeros((len(layout.bodies), len(tree.parents)), dtype=bool)
-    for index, body in enumerate(layout.bodies[: layout.moving]):
-        axis = int(tree.link_axes[body.link])
-        while axis >= 0:
-            carried[index, axis] = True
-            axis = int(tree.parents[axis])
-    return carried
+    def speeds(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """(pairs,) the bounds for a motion from q0 to q1."""
+        tree = self._tree
+        rates = np.abs(tree.multipliers * (q1 - q0)[tree.variables])
+        ends = [np.abs(tree.multipliers * q[tree.variables] + tree.offsets) for q in (q0, q1)]
+        reach = self._lengths + self._between @ np.maximum(*ends)
+        terms = np.where(self._carried, rates * np.where(self._sliding, 1.0, reach), 0.0)
+        return np.where(self._parts, terms[self._first] + terms[self._second], 0.0).sum(axis=1)

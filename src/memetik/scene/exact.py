@@ -77,8 +77,9 @@ class CollisionModel:
         coal()
         self.robot, self.scene, self.self_collision = robot, scene, self_collision
         self._padding = _link_padding(robot, padding)
-        tree = compile_tree(robot.description)
-        self._rigid = dict(zip((link.name for link in robot.description.links), tree.link_axes.tolist(), strict=True))
+        self.tree = compile_tree(robot.description)
+        axes = self.tree.link_axes.tolist()
+        self._rigid = dict(zip((link.name for link in robot.description.links), axes, strict=True))
         self._links = tuple(link.name for link in robot.description.links)
         self._link_bodies = [
             Body(

@@ -54,6 +54,8 @@ class Layout:
             )
             for name in names
         }
+        self.levers: Any = None
+        """What `continuous` derives from the bodies on links; kept, as they stay the same when the world moves."""
         self._arrange_world()
 
     def moved_to(self, snapshot: SceneSnapshot) -> Layout | None:
@@ -147,16 +149,20 @@ class Scratch:
     def __init__(self, layout: Layout, before: Scratch | None):
         module = coal()
         self.layout = layout
-        self._tests: dict[tuple[int, int], PairTest] = before._tests if before is not None else {}
-        self._keep = before._keep if before is not None else {}
+        self._tests: dict[tuple[int, int], tuple[PairTest, BodyGeometry, BodyGeometry]] = {}
+        self._ready: list[tuple[PairTest, Placed, Placed, float] | None] = [None] * len(layout.first)
         if before is not None and before.layout.first is layout.first:
-            self._placed = before._placed  # the same bodies, some of them elsewhere in the world
+            # The same bodies, some of them elsewhere in the world.
+            self._placed, self._ready, self._tests = before._placed, before._ready, before._tests
             moved = [k for k, body in enumerate(layout.bodies) if body is not before.layout.bodies[k]]
         else:
             self._placed = [
                 Placed(body.geometry, np.eye(3), np.zeros(3), module.Transform3s()) for body in layout.bodies
             ]
             moved = list(range(layout.moving, len(layout.bodies)))
+            if before is not None:
+                ids = {id(body.geometry) for body in layout.bodies}
+                self._tests = {key: test for key, test in before._tests.items() if ids.issuperset(key)}
         for index in moved:
             self._put(index, layout.bodies[index].origin)
         self._centres = self._halves = np.zeros((0, 3))
@@ -201,13 +207,13 @@ class Scratch:
 
     def pair_collides(self, pair: int) -> bool:
         """Whether a pair of placed bodies comes closer than its margin."""
-        a, b = int(self.layout.first[pair]), int(self.layout.second[pair])
-        return self._test(a, b).collides(self._placed[a], self._placed[b], float(self.layout.margins[pair]))
+        test, first, second, margin = self._ready[pair] or self._prepare(pair)
+        return test.collides(first, second, margin)
 
     def separation(self, pair: int) -> Separation:
         """The signed distance of a pair of placed bodies, without padding."""
-        a, b = int(self.layout.first[pair]), int(self.layout.second[pair])
-        return self._test(a, b).separation(self._placed[a], self._placed[b])
+        test, first, second, _ = self._ready[pair] or self._prepare(pair)
+        return test.separation(first, second)
 
     def nearest(
         self, pairs: np.ndarray, known: dict[int, Separation] | None = None
@@ -257,10 +263,12 @@ class Scratch:
         placed.transform.setRotation(placed.rotation)
         placed.transform.setTranslation(placed.place)
 
-    def _test(self, a: int, b: int) -> PairTest:
-        first, second = self._placed[a].geometry, self._placed[b].geometry
-        key = (id(first), id(second))
+    def _prepare(self, pair: int) -> tuple[PairTest, Placed, Placed, float]:
+        first, second = (self._placed[int(bodies[pair])] for bodies in (self.layout.first, self.layout.second))
+        key = (id(first.geometry), id(second.geometry))
         if key not in self._tests:
-            self._tests[key] = PairTest(first, second)
-            self._keep[key] = (first, second)
-        return self._tests[key]
+            # The geometries are kept, so that their ids stay theirs.
+            self._tests[key] = (PairTest(first.geometry, second.geometry), first.geometry, second.geometry)
+        ready = (self._tests[key][0], first, second, float(self.layout.margins[pair]))
+        self._ready[pair] = ready
+        return ready
