@@ -32,6 +32,7 @@ inline void compiled_term(const ProblemView &v, const Situation &s, Evaluation &
       q[j] = variable >= 0 ? get(e.q[variable], lane) : s.posture[int(function.entries[j])];
     }
     for (int l = 0; l < links; ++l) pose_of_lane(e.points[int(function.frames[l])], lane, poses + 16 * l);
+    for (int k = 0; k < term.rows; ++k) residual[k] = kUnset;  // what a function that fails leaves
     function.residual(q, poses, residual);
     bool finite = true;
     for (int k = 0; k < term.rows; ++k) finite = finite && __builtin_isfinite(residual[k]);

@@ -87,45 +87,43 @@ inline bool callback_term(const ProblemView &v, const Situation &s, Evaluation &
   return true;
 }
 
-// Applies the weight and the loss to a term's rows: r' = w k(s) r with s = |r|, and its exact derivative.
+// Applies the weight and the loss to a term's rows. With s = |r| and cost w^2 rho(s), rows and Jacobian are scaled by
+// w sqrt(rho'(s) / 2s): their product J^T r is then half the gradient of the cost, and J^T J takes the loss for the
+// parabola about zero that touches it. (Were the rows scaled to square to the cost, steps would overshoot wherever a loss
+// levels off.)
 template <bool kDerive>
 inline void weigh(const ProblemView &v, Evaluation &e, const Term &term, int index) {
   Lane square(0.0);
   for (int k = 0; k < term.rows; ++k) square += e.residual[term.row + k] * e.residual[term.row + k];
   e.term_norm[index] = square;
-  const int32_t *variables = v.term_variables + term.variables;
+  Lane factor(term.weight);
   if (term.loss == Loss::square) {
+    e.term_cost[index] = term.weight * term.weight * square;
     if (term.weight == 1.0) return;
-    const Lane w(term.weight);
-    for (int k = 0; k < term.rows; ++k) {
-      e.residual[term.row + k] *= w;
-      if constexpr (kDerive) {
-        Lane *row = e.jacobian + size_t(term.row + k) * v.variable_count;
-        for (int i = 0; i < term.variable_count; ++i) row[variables[i]] *= w;
-      }
-    }
-    return;
-  }
-  const Lane s = sqrt(square);
-  Lane factor, rate;  // k(s) and k'(s) / s
-  for (int lane = 0; lane < kWidth; ++lane) {
-    const LossValue value = evaluate_loss(term.loss, term.loss_data, get(s, lane));
-    set(factor, lane, term.weight * value.factor);
-    set(rate, lane, term.weight * value.rate);
-  }
-  if constexpr (kDerive) {
-    for (int i = 0; i < term.variable_count; ++i) {
-      Lane along(0.0);
-      for (int k = 0; k < term.rows; ++k)
-        along += e.residual[term.row + k] * e.jacobian[size_t(term.row + k) * v.variable_count + variables[i]];
-      along *= rate;
-      for (int k = 0; k < term.rows; ++k) {
-        Lane &J = e.jacobian[size_t(term.row + k) * v.variable_count + variables[i]];
-        J = factor * J + along * e.residual[term.row + k];
-      }
+  } else {
+    const Lane s = sqrt(square);
+    for (int lane = 0; lane < kWidth; ++lane) {
+      const LossValue value = evaluate_loss(term.loss, term.loss_data, get(s, lane));
+      set(factor, lane, term.weight * value.factor);
+      set(e.term_cost[index], lane, term.weight * term.weight * value.cost);
     }
   }
-  for (int k = 0; k < term.rows; ++k) e.residual[term.row + k] *= factor;
+  const int32_t *variables = v.term_variables + term.variables;
+  for (int k = 0; k < term.rows; ++k) {
+    e.residual[term.row + k] *= factor;
+    if constexpr (kDerive) {
+      Lane *row = e.jacobian + size_t(term.row + k) * v.variable_count;
+      for (int i = 0; i < term.variable_count; ++i) row[variables[i]] *= factor;
+    }
+  }
+}
+
+// Cost of the musts (or of the preferences): the sum of their terms'.
+inline Lane cost_of(const ProblemView &v, const Evaluation &e, bool musts) {
+  Lane cost(0.0);
+  for (int t = 0; t < v.term_count; ++t)
+    if ((v.terms[t].priority == 0) == musts) cost += e.term_cost[t];
+  return cost;
 }
 
 // Evaluates the terms with priority up to `priority` at e.q. False when a user's goal failed.

@@ -31,6 +31,7 @@ struct Evaluation {
   Lane *residual;  // row_count, weighted
   Lane *jacobian;  // row_count x variable_count
   Lane *term_norm; // squared norm of each term's unweighted residual
+  Lane *term_cost; // cost of each term: weight and loss applied
   Vector3 *subtree_moment;  // mass times position of what each axis carries
   Lane *scratch;   // for manipulability
   double *subtree_mass;
@@ -43,6 +44,7 @@ struct Evaluation {
     residual = arena.take<Lane>(v.row_count);
     jacobian = arena.take<Lane>(size_t(v.row_count) * v.variable_count);
     term_norm = arena.take<Lane>(v.term_count);
+    term_cost = arena.take<Lane>(v.term_count);
     subtree_moment = arena.take<Vector3>(v.body_count ? v.axis_count : 0);
     scratch = arena.take<Lane>(v.manipulability_count ? 6 * size_t(v.axis_count) + 12 * size_t(v.variable_count) + 64 : 0);
     subtree_mass = arena.take<double>(v.body_count ? v.axis_count : 0);

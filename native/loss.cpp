@@ -49,9 +49,7 @@ LossValue evaluate_loss(Loss loss, const double *data, double s) {
       break;
     }
   }
-  const double root = std::sqrt(std::max(cost.value, 1e-300));
-  const double root_slope = cost.slope / (2 * root);
-  return {root / s, (root_slope - root / s) / (s * s)};
+  return {cost.value, std::sqrt(cost.slope / (2 * s))};
 }
 
 }  // namespace memetik

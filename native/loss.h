@@ -1,5 +1,4 @@
-// Losses: how a residual's size s turns into cost. With cost rho(s), the residual is scaled by k(s) = sqrt(rho(s)) / s,
-// so that its square is the cost and Gauss-Newton sees it exactly.
+// Losses: how a residual's size s turns into cost.
 #pragma once
 
 #include "problem.h"
@@ -7,8 +6,8 @@
 namespace memetik {
 
 struct LossValue {
-  double factor;  // k(s)
-  double rate;    // k'(s) / s
+  double cost;    // rho(s)
+  double factor;  // sqrt(rho'(s) / 2s): how much the residual counts in a step; 1 for the square
 };
 
 LossValue evaluate_loss(Loss loss, const double *data, double s);

@@ -28,6 +28,8 @@ struct UserFunction {
   void differentiate(double *q, double *poses, double *by_joints, double *by_links) const;
 };
 
+constexpr double kUnset = __builtin_nan("");  // in a residual that was not written
+
 // What the search makes of a residual that is not finite: far from any goal, and flat.
 constexpr double kUndefinedResidual = 1e6;
 

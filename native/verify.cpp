@@ -226,6 +226,7 @@ double Verifier::user_error(const UserFunction &function, const double *posture)
     }
     pose[12] = pose[13] = pose[14] = 0, pose[15] = 1;
   }
+  std::fill(residual, residual + function.rows, kUnset);
   function.residual(q, poses, residual);
   for (int k = 0; k < function.rows; ++k) square += residual[k] * residual[k];
   return std::isfinite(square) ? std::sqrt(square) : std::numeric_limits<double>::infinity();
