@@ -145,6 +145,7 @@ def test_continuous_joints_ignore_position_limits():
 def test_axis_is_normalised_and_defaults_to_x():
     assert read_urdf(urdf(joint('<axis xyz="0 3 4"/>'))).joints[0].axis == pytest.approx((0.0, 0.6, 0.8))
     assert read_urdf(urdf(joint())).joints[0].axis == (1.0, 0.0, 0.0)
+    assert read_urdf(urdf(joint(kind="planar"))).joints[0].axis == (0.0, 0.0, 1.0)
     tiny = read_urdf(urdf(joint('<axis xyz="0 0 1e-200"/>'))).joints[0].axis
     assert tiny == (0.0, 0.0, 1.0)
 

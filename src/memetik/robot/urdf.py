@@ -11,7 +11,8 @@ All of URDF's joint types are read, and beyond the standard, so that any robot o
   the pose of the root link in the world.
 
 What the standard leaves open: numbers of 1e9 and beyond in limits mean no limit; a velocity of 0 means none is stated,
-as exporters write it; a <limit> with neither lower nor upper leaves the position free.
+as exporters write it; a <limit> with neither lower nor upper leaves the position free. A planar joint without <axis>
+moves in its x-y plane, as every other program has it, although the standard's default axis is x.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def read_joint(element: Element) -> Joint:
     if kind not in AXIS_NAMES:
         raise DescriptionError(f"{element.label} has type {kind!r}; {suggest(kind, AXIS_NAMES)}")
     axis_element = element.first("axis") if kind != "fixed" else None
-    axis = axis_element.numbers("xyz", 3, (1.0, 0.0, 0.0)) if axis_element is not None else (1.0, 0.0, 0.0)
+    default = (0.0, 0.0, 1.0) if kind == "planar" else (1.0, 0.0, 0.0)
+    axis = axis_element.numbers("xyz", 3, default) if axis_element is not None else default
     anchor = element.first("anchor")
     return Joint(
         name=name,
