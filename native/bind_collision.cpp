@@ -161,57 +161,12 @@ std::vector<Placement> placements_from(const Input<double> &poses, size_t count)
   return placements;
 }
 
-std::shared_ptr<const CollisionRobot> make_robot(Input<double> starts, Input<double> ends, Input<double> radii,
-                                                 Input<int32_t> samples, Input<double> sample_radii,
-                                                 Input<int32_t> groups, Input<int32_t> pairs, Input<int32_t> chain,
-                                                 Input<double> arcs) {
-  const size_t body_count = radii.size(), group_count = groups.ndim() == 0 ? 0 : groups.shape(0);
-  check_shape(starts, "starts", {body_count, 3});
-  check_shape(ends, "ends", {body_count, 3});
-  check_shape(radii, "radii", {body_count});
-  check_shape(samples, "samples", {body_count});
-  check_shape(sample_radii, "sample_radii", {body_count});
-  check_shape(groups, "groups", {group_count, 4});
-  check_shape(pairs, "pairs", {pairs.ndim() == 0 ? 0 : pairs.shape(0), 2});
-  check_shape(chain, "chain", {arcs.size(), 2});
-  check_shape(arcs, "arcs", {arcs.size()});
-  auto robot = std::make_shared<CollisionRobot>();
-  for (size_t b = 0; b < body_count; ++b) {
-    CollisionBody body{};
-    double square = 0;
-    for (int k = 0; k < 3; ++k) {
-      body.start[k] = starts.data()[3 * b + k];
-      body.unit[k] = ends.data()[3 * b + k] - body.start[k];
-      square += body.unit[k] * body.unit[k];
-    }
-    body.samples = samples.data()[b];
-    body.length = body.samples > 1 ? std::sqrt(square) : 0.0;
-    for (double &u : body.unit) u = body.length > 0 ? u / body.length : 0.0;
-    body.spacing = body.samples > 1 ? body.length / (body.samples - 1) : 0.0;
-    body.radius = radii.data()[b];
-    body.sample_radius = sample_radii.data()[b];
-    robot->bodies.push_back(body);
-  }
-  for (size_t g = 0; g < group_count; ++g) {
-    const int32_t *row = groups.data() + 4 * g;
-    robot->groups.push_back({{0, 0, 0}, 0, row[0], row[1], row[2], row[3]});
-  }
-  for (size_t p = 0; p < pairs.size() / 2; ++p) robot->pairs.push_back({pairs.data()[2 * p], pairs.data()[2 * p + 1]});
-  for (size_t c = 0; c < arcs.size(); ++c)
-    robot->chain.push_back({chain.data()[2 * c], chain.data()[2 * c + 1], arcs.data()[c]});
-  robot->finish();
-  return robot;
-}
-
-std::shared_ptr<const CollisionWorld> make_world(std::shared_ptr<const CollisionRobot> robot, Input<int32_t> kinds,
-                                                 Input<double> poses, Input<double> sizes, Input<double> paddings,
-                                                 const std::vector<std::optional<Field>> &fields,
-                                                 Input<uint8_t> checked, bool conservative) {
+std::vector<ObjectSpec> specs_from(const Input<int32_t> &kinds, const Input<double> &poses, const Input<double> &sizes,
+                                   const Input<double> &paddings, const std::vector<std::optional<Field>> &fields) {
   const size_t count = kinds.size();
   check_shape(kinds, "kinds", {count});
   check_shape(sizes, "sizes", {count, 3});
   check_shape(paddings, "paddings", {count});
-  check_shape(checked, "checked", {robot->groups.size(), count});
   if (fields.size() != count) throw std::invalid_argument("fields must have one entry per object.");
   const std::vector<Placement> placements = placements_from(poses, count);
   std::vector<ObjectSpec> objects(count);
@@ -224,7 +179,68 @@ std::shared_ptr<const CollisionWorld> make_world(std::shared_ptr<const Collision
     objects[i].padding = paddings.data()[i];
     if (fields[i]) objects[i].field = *fields[i];
   }
-  return std::make_shared<const CollisionWorld>(std::move(robot), std::move(objects),
+  return objects;
+}
+
+CollisionBody body_from(const double *start, const double *end, double radius, int32_t samples, double sample_radius) {
+  CollisionBody body{};
+  double square = 0;
+  for (int k = 0; k < 3; ++k) {
+    body.start[k] = start[k];
+    body.unit[k] = end[k] - start[k];
+    square += body.unit[k] * body.unit[k];
+  }
+  body.samples = samples;
+  body.length = samples > 1 ? std::sqrt(square) : 0.0;
+  for (double &u : body.unit) u = body.length > 0 ? u / body.length : 0.0;
+  body.spacing = samples > 1 ? body.length / (samples - 1) : 0.0;
+  body.radius = radius;
+  body.sample_radius = sample_radius;
+  return body;
+}
+
+std::shared_ptr<const CollisionRobot> make_robot(Input<double> starts, Input<double> ends, Input<double> radii,
+                                                 Input<int32_t> samples, Input<double> sample_radii,
+                                                 Input<int32_t> groups, Input<int32_t> object_places,
+                                                 Input<int32_t> kinds, Input<double> poses, Input<double> sizes,
+                                                 Input<double> paddings, const std::vector<std::optional<Field>> &fields,
+                                                 Input<int32_t> pairs, Input<int32_t> chain, Input<double> arcs) {
+  const size_t body_count = radii.size(), group_count = groups.ndim() == 0 ? 0 : groups.shape(0);
+  check_shape(starts, "starts", {body_count, 3});
+  check_shape(ends, "ends", {body_count, 3});
+  check_shape(radii, "radii", {body_count});
+  check_shape(samples, "samples", {body_count});
+  check_shape(sample_radii, "sample_radii", {body_count});
+  check_shape(groups, "groups", {group_count, 4});
+  check_shape(object_places, "object_places", {kinds.size(), 2});
+  check_shape(pairs, "pairs", {pairs.ndim() == 0 ? 0 : pairs.shape(0), 2});
+  check_shape(chain, "chain", {arcs.size(), 2});
+  check_shape(arcs, "arcs", {arcs.size()});
+  auto robot = std::make_shared<CollisionRobot>();
+  for (size_t b = 0; b < body_count; ++b)
+    robot->bodies.push_back(body_from(starts.data() + 3 * b, ends.data() + 3 * b, radii.data()[b], samples.data()[b],
+                                      sample_radii.data()[b]));
+  for (size_t g = 0; g < group_count; ++g) {
+    const int32_t *row = groups.data() + 4 * g;
+    robot->groups.push_back({{0, 0, 0}, 0, row[0], row[1], row[2], row[3]});
+  }
+  robot->objects = make_objects(specs_from(kinds, poses, sizes, paddings, fields));
+  for (size_t i = 0; i < kinds.size(); ++i)
+    robot->link_objects.push_back({robot->objects.list[i], object_places.data()[2 * i], object_places.data()[2 * i + 1]});
+  for (size_t p = 0; p < pairs.size() / 2; ++p) robot->pairs.push_back({pairs.data()[2 * p], pairs.data()[2 * p + 1]});
+  for (size_t c = 0; c < arcs.size(); ++c)
+    robot->chain.push_back({chain.data()[2 * c], chain.data()[2 * c + 1], arcs.data()[c]});
+  robot->finish();
+  return robot;
+}
+
+std::shared_ptr<const CollisionWorld> make_world(std::shared_ptr<const CollisionRobot> robot, Input<int32_t> kinds,
+                                                 Input<double> poses, Input<double> sizes, Input<double> paddings,
+                                                 const std::vector<std::optional<Field>> &fields,
+                                                 Input<uint8_t> checked, bool conservative) {
+  check_shape(checked, "checked", {robot->groups.size(), kinds.size()});
+  const std::vector<ObjectSpec> objects = specs_from(kinds, poses, sizes, paddings, fields);
+  return std::make_shared<const CollisionWorld>(std::move(robot), objects,
                                                 std::vector<uint8_t>(checked.data(), checked.data() + checked.size()),
                                                 conservative ? 1.0 : 0.0);
 }
@@ -239,7 +255,7 @@ void run(const CollisionWorld &world, const Tree &owner, const Input<double> &q,
     throw std::invalid_argument("The collision model is of a robot with more axes.");
   const CollisionView model = world.view();
   const CollisionKernels &kernels = active_collision_kernels();
-  const size_t bytes = kernels.scratch_bytes(tree, model.group_count);
+  const size_t bytes = kernels.scratch_bytes(tree, model.group_count + model.link_object_count);
   const int workers = checked_threads(threads);
   nb::gil_scoped_release release;
   AlignedBlock scratch(bytes * size_t(workers));
@@ -265,7 +281,7 @@ void collides(const CollisionWorld &world, const Tree &owner, Input<double> q, d
 
 void group_clearance(const CollisionWorld &world, const Tree &owner, Input<double> q, double limit, Output out,
                      int threads) {
-  check_shape(out, "out", {q.shape(0), world.robot().groups.size()});
+  check_shape(out, "out", {q.shape(0), world.robot().groups.size() + world.robot().link_objects.size()});
   run(world, owner, q, threads,
       MEMETIK_RUN { kernels.group_clearance(model, tree, q.data(), limit, out.data(), begin, end, scratch); });
 }
@@ -334,8 +350,10 @@ void bind_collision(nb::module_ &m) {
 
   nb::class_<CollisionRobot>(m, "CollisionRobot", "Spheres and capsules on the axes of a tree, in groups.")
       .def_static("build", &make_robot, "starts"_a, "ends"_a, "radii"_a, "samples"_a, "sample_radii"_a, "groups"_a,
-                  "pairs"_a, "chain"_a, "arcs"_a,
-                  "groups: rows (axis, link, first body, count); chain: rows (group, body), from the tip on.");
+                  "object_places"_a, "kinds"_a, "poses"_a, "sizes"_a, "paddings"_a, "fields"_a, "pairs"_a, "chain"_a,
+                  "arcs"_a,
+                  "groups: rows (axis, link, first body, count); object_places: rows (axis, link), and the objects' shapes; "
+                  "pairs: rows (group, group or number of groups + object); chain: rows (group, body), from the tip on.");
   nb::class_<CollisionWorld>(m, "CollisionWorld", "A robot's bodies among objects; immutable.")
       .def_static("build", &make_world, "robot"_a, "kinds"_a, "poses"_a, "sizes"_a, "paddings"_a, "fields"_a,
                   "checked"_a, "conservative"_a)

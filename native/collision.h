@@ -155,14 +155,29 @@ struct Placed {
 
 MEMETIK_INLINE Placed placed(const CollisionAxis *axes, const Frame *frames) { return {frames, axes, unit_frame()}; }
 
-MEMETIK_INLINE Vector3 into(const WorldObject &object, const Vector3 &x) {
-  return back(object.pose.R, {x.x - Lane(object.pose.p[0]), x.y - Lane(object.pose.p[1]), x.z - Lane(object.pose.p[2])});
-}
+// Where an object is: at a constant pose, or at one that differs from lane to lane.
+struct FixedPose {
+  const Placement &pose;
 
-MEMETIK_INLINE Vector3 out_of(const WorldObject &object, const Vector3 &x) {
-  const Vector3 r = turn(object.pose.R, x);
-  return {r.x + Lane(object.pose.p[0]), r.y + Lane(object.pose.p[1]), r.z + Lane(object.pose.p[2])};
-}
+  MEMETIK_INLINE Vector3 into(const Vector3 &x) const {
+    return back(pose.R, {x.x - Lane(pose.p[0]), x.y - Lane(pose.p[1]), x.z - Lane(pose.p[2])});
+  }
+  MEMETIK_INLINE Vector3 out_of(const Vector3 &x) const {
+    const Vector3 r = turn(pose.R, x);
+    return {r.x + Lane(pose.p[0]), r.y + Lane(pose.p[1]), r.z + Lane(pose.p[2])};
+  }
+  MEMETIK_INLINE Vector3 turned_in(const Vector3 &v) const { return back(pose.R, v); }
+  MEMETIK_INLINE Vector3 turned_out(const Vector3 &v) const { return turn(pose.R, v); }
+};
+
+struct MovingPose {
+  Frame frame;
+
+  MEMETIK_INLINE Vector3 into(const Vector3 &x) const { return back(frame, x - frame.p); }
+  MEMETIK_INLINE Vector3 out_of(const Vector3 &x) const { return turn(frame, x) + frame.p; }
+  MEMETIK_INLINE Vector3 turned_in(const Vector3 &v) const { return back(frame, v); }
+  MEMETIK_INLINE Vector3 turned_out(const Vector3 &v) const { return turn(frame, v); }
+};
 
 // A lower bound of the distance from a point to the object.
 MEMETIK_SHARED Lane lower_bound(const WorldObject &object, const Vector3 &x) {
@@ -176,31 +191,32 @@ MEMETIK_SHARED Lane lower_bound(const WorldObject &object, const Vector3 &x) {
 //   Lane enough()                                   contacts with a clearance above it are of no interest
 //   bool done()                                     no contact is of interest any more
 //   void world(group, object, c, x, gradient)       a contact with an object
-//   void self(pair, c, x, y, gradient)              one between two groups, x on the first, y on the second
+//   void self(pair, c, x, y, gradient)              one between the two of a pair, x on the first, y on the second
 // and it is up to the sink to leave out the lanes where c is above enough().
-template <class Sink>
-inline void body_contacts(const CollisionView &model, int group, const CollisionBody &body, const Frame &frame,
-                                  int index, Sink &sink) {
-  const WorldObject &object = model.objects[index];
-  const Vector3 start = into(object, point(frame, body.start[0], body.start[1], body.start[2]));
+//
+// Calls report(c, x, gradient) for the contacts of one body with one object.
+template <class Sink, class Pose, class Report>
+inline void object_contacts(const CollisionView &model, const CollisionBody &body, const Frame &frame,
+                            const WorldObject &object, const Pose &pose, Sink &sink, const Report &report) {
+  const Vector3 start = pose.into(point(frame, body.start[0], body.start[1], body.start[2]));
+  const bool ball = body.length == 0;
+  const Vector3 unit = ball ? start : pose.turned_in(direction(frame, body.unit[0], body.unit[1], body.unit[2]));
   if (object.kind != ObjectKind::field) {
-    const Vector3 unit = back(object.pose.R, direction(frame, body.unit[0], body.unit[1], body.unit[2]));
     const double radius = body.radius + object.padding;
     const ObjectPoint found = segment_distance(object, start, unit, body.length, sink.enough() + Lane(radius));
     const Lane c = found.distance - Lane(radius);
-    if (any(c < sink.enough())) sink.world(group, index, c, out_of(object, found.at), turn(object.pose.R, found.gradient));
+    if (any(c < sink.enough())) report(c, pose.out_of(found.at), pose.turned_out(found.gradient));
     return;
   }
   const FieldView &field = *object.field;
   const double grown = body.sample_radius + object.padding;
   const double radius = grown + model.correction * overestimate(field, grown + field.offset);
   Vector3 gradient;
-  if (body.samples == 1) {
+  if (ball) {
     const Lane c = lookup(field, start, Sink::kGradient ? &gradient : nullptr) - Lane(radius);
-    if (any(c < sink.enough())) sink.world(group, index, c, out_of(object, start), turn(object.pose.R, gradient));
+    if (any(c < sink.enough())) report(c, pose.out_of(start), pose.turned_out(gradient));
     return;
   }
-  const Vector3 unit = back(object.pose.R, direction(frame, body.unit[0], body.unit[1], body.unit[2]));
   const Vector3 step = Lane(body.spacing) * unit;
   const Lane last(body.samples - 1);
   const double per_step = 1.0 / body.spacing;
@@ -210,8 +226,7 @@ inline void body_contacts(const CollisionView &model, int group, const Collision
     const Vector3 x = start + k * step;
     const Lane c = lookup(field, x, Sink::kGradient ? &gradient : nullptr) - Lane(radius);
     const Lane enough = sink.enough();
-    if (any(open & (c < enough)))
-      sink.world(group, index, select(open, c, Lane(kFar)), out_of(object, x), turn(object.pose.R, gradient));
+    if (any(open & (c < enough))) report(select(open, c, Lane(kFar)), pose.out_of(x), pose.turned_out(gradient));
     // The distance changes by no more than the way: the samples in between are farther than enough.
     k = k + Lane(1.0) + whole((c - enough - Lane(slack(field))) * Lane(per_step));
     open = open & (k <= last);
@@ -219,55 +234,85 @@ inline void body_contacts(const CollisionView &model, int group, const Collision
   } while (any(open) && !sink.done());
 }
 
+// The contacts of a group with one object.
+template <class Sink, class Pose, class Report>
+inline void group_contacts(const CollisionView &model, const BodyGroup &group, const Frame &frame,
+                           const WorldObject &object, const Pose &pose, Sink &sink, const Report &report) {
+  const Vector3 centre = pose.into(point(frame, group.centre[0], group.centre[1], group.centre[2]));
+  if (group.count > 1 && !any(lower_bound(object, centre) - Lane(group.reach) < sink.enough())) return;
+  for (int b = group.first; b < group.first + group.count && !sink.done(); ++b)
+    object_contacts(model, model.bodies[b], frame, object, pose, sink, report);
+}
+
 template <class Sink>
 inline void world_contacts(const CollisionView &model, const Placed &placed, Sink &sink) {
   for (int g = 0; g < model.group_count; ++g) {
     const BodyGroup &group = model.groups[g];
     const Frame &frame = placed.of(group.axis);
-    const Vector3 centre = point(frame, group.centre[0], group.centre[1], group.centre[2]);
     const uint8_t *checked = model.checked + size_t(g) * model.object_count;
-    for (int o = 0; o < model.object_count; ++o) {
+    for (int o = 0; o < model.object_count && !sink.done(); ++o) {
       if (!checked[o]) continue;
-      if (!any(lower_bound(model.objects[o], into(model.objects[o], centre)) - Lane(group.reach) < sink.enough())) continue;
-      for (int b = group.first; b < group.first + group.count; ++b) {
-        body_contacts(model, g, model.bodies[b], frame, o, sink);
-        if (sink.done()) return;
-      }
+      const WorldObject &object = model.objects[o];
+      group_contacts(model, group, frame, object, FixedPose{object.pose}, sink,
+                     [&](const Lane &c, const Vector3 &x, const Vector3 &gradient) { sink.world(g, o, c, x, gradient); });
+    }
+  }
+}
+
+template <class Sink>
+inline void bodies_contacts(const CollisionView &model, int pair, const BodyGroup &first, const Frame &f,
+                            const BodyGroup &second, const Frame &s, Sink &sink) {
+  const Vector3 centre = point(s, second.centre[0], second.centre[1], second.centre[2]);
+  const Lane way = norm(point(f, first.centre[0], first.centre[1], first.centre[2]) - centre);
+  if (!any(way - Lane(first.reach + second.reach) < sink.enough())) return;
+  for (int i = first.first; i < first.first + first.count; ++i) {
+    const CollisionBody &a = model.bodies[i];
+    const Vector3 from = point(f, a.start[0], a.start[1], a.start[2]);
+    const Vector3 along = direction(f, a.unit[0], a.unit[1], a.unit[2]);
+    if (first.count > 1 && second.count > 1) {
+      Vector3 x, y;
+      nearest_of_segments(from, along, a.length, centre, centre, 0, x, y);
+      if (!any(norm(x - y) - Lane(a.radius + second.reach) < sink.enough())) continue;
+    }
+    for (int j = second.first; j < second.first + second.count; ++j) {
+      const CollisionBody &b = model.bodies[j];
+      Vector3 x, y;
+      nearest_of_segments(from, along, a.length, point(s, b.start[0], b.start[1], b.start[2]),
+                          direction(s, b.unit[0], b.unit[1], b.unit[2]), b.length, x, y);
+      const Vector3 apart = x - y;
+      const Lane length = norm(apart);
+      const Lane c = length - Lane(a.radius + b.radius);
+      if (!any(c < sink.enough())) continue;
+      sink.self(pair, c, x, y, (1.0 / max(length, Lane(1e-12))) * apart);
+      if (sink.done()) return;
     }
   }
 }
 
 template <class Sink>
 inline void self_contacts(const CollisionView &model, const Placed &placed, Sink &sink) {
-  for (int p = 0; p < model.pair_count; ++p) {
-    const BodyGroup &first = model.groups[model.pairs[p].first], &second = model.groups[model.pairs[p].second];
-    const Frame &f = placed.of(first.axis), &s = placed.of(second.axis);
-    const Vector3 centre = point(s, second.centre[0], second.centre[1], second.centre[2]);
-    const Lane way = norm(point(f, first.centre[0], first.centre[1], first.centre[2]) - centre);
-    if (!any(way - Lane(first.reach + second.reach) < sink.enough())) continue;
-    for (int i = first.first; i < first.first + first.count; ++i) {
-      const CollisionBody &a = model.bodies[i];
-      const Vector3 from = point(f, a.start[0], a.start[1], a.start[2]);
-      const Vector3 along = direction(f, a.unit[0], a.unit[1], a.unit[2]);
-      if (first.count > 1 && second.count > 1) {
-        Vector3 x, y;
-        nearest_of_segments(from, along, a.length, centre, centre, 0, x, y);
-        if (!any(norm(x - y) - Lane(a.radius + second.reach) < sink.enough())) continue;
-      }
-      for (int j = second.first; j < second.first + second.count; ++j) {
-        const CollisionBody &b = model.bodies[j];
-        Vector3 x, y;
-        nearest_of_segments(from, along, a.length, point(s, b.start[0], b.start[1], b.start[2]),
-                            direction(s, b.unit[0], b.unit[1], b.unit[2]), b.length, x, y);
-        const Vector3 apart = x - y;
-        const Lane length = norm(apart);
-        const Lane c = length - Lane(a.radius + b.radius);
-        if (!any(c < sink.enough())) continue;
-        sink.self(p, c, x, y, (1.0 / max(length, Lane(1e-12))) * apart);
-        if (sink.done()) return;
-      }
+  for (int p = 0; p < model.pair_count && !sink.done(); ++p) {
+    const BodyGroup &first = model.groups[model.pairs[p].first];
+    const int other = model.pairs[p].second;
+    if (other < model.group_count) {
+      const BodyGroup &second = model.groups[other];
+      bodies_contacts(model, p, first, placed.of(first.axis), second, placed.of(second.axis), sink);
+      continue;
     }
+    const LinkObject &second = model.link_objects[other - model.group_count];
+    const auto report = [&](const Lane &c, const Vector3 &x, const Vector3 &gradient) { sink.self(p, c, x, x, gradient); };
+    if (second.axis < 0)
+      group_contacts(model, first, placed.of(first.axis), second.object, FixedPose{second.object.pose}, sink, report);
+    else
+      group_contacts(model, first, placed.of(first.axis), second.object,
+                     MovingPose{place(placed.of(second.axis), second.object.pose)}, sink, report);
   }
+}
+
+// The axis that moves the second of a pair.
+MEMETIK_INLINE int second_axis(const CollisionView &model, int pair) {
+  const int other = model.pairs[pair].second;
+  return other < model.group_count ? model.groups[other].axis : model.link_objects[other - model.group_count].axis;
 }
 
 template <class Sink>
@@ -399,9 +444,9 @@ struct HingeSink {
     flush(c);
   }
 
-  // Axes that carry both groups change nothing.
+  // Axes that carry both change nothing.
   void self(int pair, const Lane &c, const Vector3 &x, const Vector3 &y, const Vector3 &gradient) {
-    int a = model.groups[model.pairs[pair].first].axis, b = model.groups[model.pairs[pair].second].axis;
+    int a = model.groups[model.pairs[pair].first].axis, b = second_axis(model, pair);
     while (a != b) {
       if (a > b) {
         add(a, x, gradient, 1.0);
@@ -447,13 +492,14 @@ inline Lane free_length(const CollisionView &model, const CollisionAxis *axes, c
     for (int o = 0; o < model.object_count; ++o) {
       if (!model.checked[size_t(link.group) * model.object_count + o]) continue;
       const WorldObject &object = model.objects[o];
-      if (!any(open & (lower_bound(object, into(object, centre)) - Lane(group.reach) < limit))) continue;
+      const FixedPose pose{object.pose};
+      if (!any(open & (lower_bound(object, pose.into(centre)) - Lane(group.reach) < limit))) continue;
       const bool field = object.kind == ObjectKind::field;
       const double grown = body.sample_radius + object.padding;
       const double radius = grown + (field ? model.correction * overestimate(*object.field, grown + object.field->offset) : 0.0);
       const double loose = field ? slack(*object.field) : 0.0;
-      const Vector3 start = into(object, point(frame, body.start[0], body.start[1], body.start[2]));
-      const Vector3 unit = back(object.pose.R, direction(frame, body.unit[0], body.unit[1], body.unit[2]));
+      const Vector3 start = pose.into(point(frame, body.start[0], body.start[1], body.start[2]));
+      const Vector3 unit = pose.turned_in(direction(frame, body.unit[0], body.unit[1], body.unit[2]));
       const double per_step = body.spacing > 0 ? 1.0 / body.spacing : 0.0;
       Lane k(0.0);
       Mask going = open & (k < first);

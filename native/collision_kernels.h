@@ -42,8 +42,6 @@ enum class ObjectKind : int32_t {
 struct WorldObject {
   Placement pose;         // of the object in the world
   double size[3];
-  double centre[3];       // bounding sphere in the object's frame
-  double reach;           // its radius; infinite for a half-space
   double padding;         // the object is thought grown by this much
   const FieldView *field;
   ObjectKind kind;
@@ -67,7 +65,14 @@ struct BodyGroup {
   int32_t first, count;   // its bodies
 };
 
-// Two groups that are to be kept apart from each other.
+// A link's geometry as one object, in the frame of an axis: what bodies of other links are kept apart from where that is
+// fewer and more exact than the bodies that cover it.
+struct LinkObject {
+  WorldObject object;     // pose: in the frame of the axis
+  int32_t axis, link;
+};
+
+// A group that is to be kept apart from another group, or from link object second - group_count.
 struct GroupPair {
   int32_t first, second;
 };
@@ -82,10 +87,11 @@ struct CollisionView {
   const CollisionBody *bodies;
   const BodyGroup *groups;
   const GroupPair *pairs;
+  const LinkObject *link_objects;
   const WorldObject *objects;
   const uint8_t *checked;  // group_count x object_count: is this pair to be kept apart
   const ChainBody *chain;
-  int32_t body_count, group_count, pair_count, object_count, chain_count;
+  int32_t body_count, group_count, pair_count, link_object_count, object_count, chain_count;
   double correction;       // 1: distance fields are read as lower bounds, 0: as they are
 };
 
@@ -100,18 +106,18 @@ struct CollisionAxis {
 
 struct CollisionKernels {
   // Bytes of scratch memory (64-byte aligned) that one thread needs.
-  size_t (*scratch_bytes)(const TreeView &tree, int group_count);
+  size_t (*scratch_bytes)(const TreeView &tree, int unit_count);  // groups and link objects
   // Least clearance of each configuration q[begin..end), at most `limit`: where it is larger, `limit` is written.
   void (*clearance)(const CollisionView &model, const TreeView &tree, const double *q, double limit, double *out,
                     long begin, long end, void *scratch);
   // 1 where the clearance is below `margin`.
   void (*collides)(const CollisionView &model, const TreeView &tree, const double *q, double margin, uint8_t *out,
                    long begin, long end, void *scratch);
-  // Clearance of each group from everything it is checked against: out is (N, group_count), at most `limit`.
+  // Clearance of each group and link object from everything that is checked against it: out is (N, units).
   void (*group_clearance)(const CollisionView &model, const TreeView &tree, const double *q, double limit, double *out,
                           long begin, long end, void *scratch);
   // As clearance, with its gradient (N, dof), zero where it is the limit, and the two that are nearest (N, 2):
-  // a group and another group, or a group and group_count + object; -1 where it is the limit.
+  // a group, and another one, group_count + link object, or group_count + link_object_count + object; -1 where it is the limit.
   void (*nearest)(const CollisionView &model, const TreeView &tree, const double *q, double limit, double *out,
                   double *gradient, int32_t *between, long begin, long end, void *scratch);
   // Sum of squared hinges max(0, margin - c)^2, its half gradient J^T h (N, dof) and J^T J (N, dof, dof).

@@ -52,27 +52,6 @@ void bound(BodyGroup &group, const CollisionBody *bodies) {
   group.reach = reach_from(group.centre);
 }
 
-void bound(WorldObject &object) {
-  const double *s = object.size;
-  std::fill(object.centre, object.centre + 3, 0.0);
-  switch (object.kind) {
-    case ObjectKind::sphere: object.reach = s[0]; break;
-    case ObjectKind::box: object.reach = std::hypot(s[0], s[1], s[2]); break;
-    case ObjectKind::capsule: object.reach = s[0] + s[2]; break;
-    case ObjectKind::cylinder: object.reach = std::hypot(s[0], s[2]); break;
-    case ObjectKind::half_space: object.reach = std::numeric_limits<double>::infinity(); break;
-    case ObjectKind::field: {
-      double square = 0;
-      for (int k = 0; k < 3; ++k) {
-        const double half = 0.5 * object.field->step * object.field->cells[k];
-        object.centre[k] = object.field->origin[k] + half;
-        square += half * half;
-      }
-      object.reach = std::sqrt(square);
-    }
-  }
-}
-
 }  // namespace
 
 void CollisionRobot::finish() {
@@ -89,9 +68,14 @@ void CollisionRobot::finish() {
     axis_count = std::max(axis_count, group.axis + 1);
     bound(group, bodies.data());
   }
+  const int units = group_count + int(link_objects.size());
   for (const GroupPair &pair : pairs)
-    check(pair.first >= 0 && pair.first < group_count && pair.second >= 0 && pair.second < group_count,
-          "A pair names a group that does not exist.");
+    check(pair.first >= 0 && pair.first < group_count && pair.second >= 0 && pair.second < units,
+          "A pair names a group or link object that does not exist.");
+  for (const LinkObject &object : link_objects) {
+    check(object.axis >= -1, "The axis of a link object is -1, the base, or one of the tree's.");
+    axis_count = std::max(axis_count, object.axis + 1);
+  }
   for (const ChainBody &link : chain) {
     check(link.group >= 0 && link.group < group_count, "The chain names a group that does not exist.");
     const BodyGroup &group = groups[size_t(link.group)];
@@ -100,13 +84,10 @@ void CollisionRobot::finish() {
   }
 }
 
-CollisionWorld::CollisionWorld(std::shared_ptr<const CollisionRobot> robot, std::vector<ObjectSpec> objects,
-                               std::vector<uint8_t> checked, double correction)
-    : robot_(std::move(robot)), correction_(correction) {
-  check(checked.size() == robot_->groups.size() * objects.size(), "checked must have one entry per group and object.");
-  auto fields = std::make_shared<Fields>();
-  fields->views.reserve(objects.size());
-  for (const ObjectSpec &spec : objects) {
+Objects make_objects(const std::vector<ObjectSpec> &specs) {
+  Objects objects;
+  objects.views.reserve(specs.size());
+  for (const ObjectSpec &spec : specs) {
     WorldObject object{};
     object.kind = spec.kind;
     object.pose = spec.pose;
@@ -114,14 +95,20 @@ CollisionWorld::CollisionWorld(std::shared_ptr<const CollisionRobot> robot, std:
     std::copy(spec.size, spec.size + 3, object.size);
     check((spec.kind == ObjectKind::field) == (spec.field != nullptr), "An object is a field where it has one.");
     if (spec.field) {
-      fields->owned.push_back(spec.field);
-      fields->views.push_back(spec.field->view());
-      object.field = &fields->views.back();
+      objects.fields.push_back(spec.field);
+      objects.views.push_back(spec.field->view());
+      object.field = &objects.views.back();
     }
-    bound(object);
-    objects_.push_back(object);
+    objects.list.push_back(object);
   }
-  fields_ = std::move(fields);
+  return objects;
+}
+
+CollisionWorld::CollisionWorld(std::shared_ptr<const CollisionRobot> robot, const std::vector<ObjectSpec> &objects,
+                               std::vector<uint8_t> checked, double correction)
+    : robot_(std::move(robot)), made_(std::make_shared<const Objects>(make_objects(objects))), correction_(correction) {
+  check(checked.size() == robot_->groups.size() * objects.size(), "checked must have one entry per group and object.");
+  objects_ = made_->list;
   checked_ = std::make_shared<const std::vector<uint8_t>>(std::move(checked));
 }
 
@@ -134,9 +121,16 @@ std::shared_ptr<const CollisionWorld> CollisionWorld::moved(const std::vector<Pl
 
 CollisionView CollisionWorld::view() const {
   const CollisionRobot &r = *robot_;
-  return {r.bodies.data(),      r.groups.data(),        r.pairs.data(),        objects_.data(),
-          checked_->data(),     r.chain.data(),         int(r.bodies.size()),  int(r.groups.size()),
-          int(r.pairs.size()),  int(objects_.size()),   int(r.chain.size()),   correction_};
+  CollisionView view{};
+  view.bodies = r.bodies.data(), view.body_count = int(r.bodies.size());
+  view.groups = r.groups.data(), view.group_count = int(r.groups.size());
+  view.pairs = r.pairs.data(), view.pair_count = int(r.pairs.size());
+  view.link_objects = r.link_objects.data(), view.link_object_count = int(r.link_objects.size());
+  view.objects = objects_.data(), view.object_count = int(objects_.size());
+  view.chain = r.chain.data(), view.chain_count = int(r.chain.size());
+  view.checked = checked_->data();
+  view.correction = correction_;
+  return view;
 }
 
 }  // namespace memetik

@@ -16,13 +16,13 @@ struct Scratch {
 
 constexpr size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-size_t scratch_bytes(const TreeView &tree, int group_count) {
+size_t scratch_bytes(const TreeView &tree, int unit_count) {
   const size_t n = size_t(tree.dof);
-  return padded(sizeof(Frame) * tree.axis_count) + padded(sizeof(Lane) * (3 * n + n * n + group_count)) +
+  return padded(sizeof(Frame) * tree.axis_count) + padded(sizeof(Lane) * (3 * n + n * n + unit_count)) +
          padded(sizeof(CollisionAxis) * tree.axis_count) + padded(sizeof(int32_t) * n) + padded(n);
 }
 
-Scratch divide(const TreeView &tree, int group_count, void *memory) {
+Scratch divide(const TreeView &tree, int unit_count, void *memory) {
   const size_t n = size_t(tree.dof);
   char *at = static_cast<char *>(memory);
   const auto take = [&](size_t bytes) {
@@ -32,7 +32,7 @@ Scratch divide(const TreeView &tree, int group_count, void *memory) {
   };
   Scratch s;
   s.frames = reinterpret_cast<Frame *>(take(sizeof(Frame) * tree.axis_count));
-  s.q = reinterpret_cast<Lane *>(take(sizeof(Lane) * (3 * n + n * n + group_count)));
+  s.q = reinterpret_cast<Lane *>(take(sizeof(Lane) * (3 * n + n * n + unit_count)));
   s.row = s.q + n;
   s.jtr = s.row + n;
   s.jtj = s.jtr + n;
@@ -67,7 +67,7 @@ void each(const TreeView &tree, const Scratch &s, const double *q, long begin, l
 
 void clearance(const CollisionView &model, const TreeView &tree, const double *q, double limit, double *out, long begin,
                long end, void *memory) {
-  const Scratch s = divide(tree, model.group_count, memory);
+  const Scratch s = divide(tree, model.group_count + model.link_object_count, memory);
   each(tree, s, q, begin, end, [&](long n, int count) {
     const Lane c = least_clearance(model, s.axes, s.frames, Lane(limit));
     for (int lane = 0; lane < count; ++lane) out[n + lane] = get(c, lane);
@@ -76,7 +76,7 @@ void clearance(const CollisionView &model, const TreeView &tree, const double *q
 
 void collides_all(const CollisionView &model, const TreeView &tree, const double *q, double margin, uint8_t *out,
                   long begin, long end, void *memory) {
-  const Scratch s = divide(tree, model.group_count, memory);
+  const Scratch s = divide(tree, model.group_count + model.link_object_count, memory);
   each(tree, s, q, begin, end, [&](long n, int count) {
     const unsigned hit = bits(collides(model, s.axes, s.frames, margin, none()));
     for (int lane = 0; lane < count; ++lane) out[n + lane] = hit >> lane & 1;
@@ -95,19 +95,20 @@ struct GroupSink {
   void self(int pair, const Lane &c, const Vector3 &, const Vector3 &, const Vector3 &) {
     const GroupPair &both = model.pairs[pair];
     groups[both.first] = min(groups[both.first], c);
-    groups[both.second] = min(groups[both.second], c);
+    groups[both.second] = min(groups[both.second], c);  // link objects come after the groups
   }
 };
 
 void group_clearance(const CollisionView &model, const TreeView &tree, const double *q, double limit, double *out,
                      long begin, long end, void *memory) {
-  const Scratch s = divide(tree, model.group_count, memory);
+  const Scratch s = divide(tree, model.group_count + model.link_object_count, memory);
   each(tree, s, q, begin, end, [&](long n, int count) {
-    for (int g = 0; g < model.group_count; ++g) s.group[g] = Lane(limit);
+    const int units = model.group_count + model.link_object_count;
+    for (int g = 0; g < units; ++g) s.group[g] = Lane(limit);
     GroupSink sink{model, Lane(limit), s.group};
     all_contacts(model, placed(s.axes, s.frames), sink);
     for (int lane = 0; lane < count; ++lane)
-      for (int g = 0; g < model.group_count; ++g) out[(n + lane) * model.group_count + g] = get(s.group[g], lane);
+      for (int g = 0; g < units; ++g) out[(n + lane) * units + g] = get(s.group[g], lane);
   });
 }
 
@@ -131,7 +132,7 @@ struct NearestSink {
       if (lanes >> lane & 1) first[lane] = a, second[lane] = b;
   }
   void world(int group, int object, const Lane &c, const Vector3 &at, const Vector3 &slope) {
-    note(c, at, at, slope, group, model.group_count + object);
+    note(c, at, at, slope, group, model.group_count + model.link_object_count + object);
   }
   void self(int pair, const Lane &c, const Vector3 &at, const Vector3 &other, const Vector3 &slope) {
     note(c, at, other, slope, model.pairs[pair].first, model.pairs[pair].second);
@@ -159,7 +160,7 @@ void add_rates(const TreeView &tree, const Frame *frames, int lane, int axis, co
 
 void nearest(const CollisionView &model, const TreeView &tree, const double *q, double limit, double *out,
              double *gradient, int32_t *between, long begin, long end, void *memory) {
-  const Scratch s = divide(tree, model.group_count, memory);
+  const Scratch s = divide(tree, model.group_count + model.link_object_count, memory);
   const Vector3 zero = {Lane(0.0), Lane(0.0), Lane(0.0)};
   each(tree, s, q, begin, end, [&](long n, int count) {
     NearestSink sink{model, Lane(limit), zero, zero, zero, {}, {}};
@@ -175,14 +176,16 @@ void nearest(const CollisionView &model, const TreeView &tree, const double *q, 
       if (a < 0) continue;
       const Plain g = plain(sink.gradient, lane);
       add_rates(tree, s.frames, lane, model.groups[a].axis, plain(sink.x, lane), g, 1.0, row);
-      if (b < model.group_count) add_rates(tree, s.frames, lane, model.groups[b].axis, plain(sink.y, lane), g, -1.0, row);
+      if (b >= model.group_count + model.link_object_count) continue;
+      const int other = b < model.group_count ? model.groups[b].axis : model.link_objects[b - model.group_count].axis;
+      add_rates(tree, s.frames, lane, other, plain(sink.y, lane), g, -1.0, row);
     }
   });
 }
 
 void hinge(const CollisionView &model, const TreeView &tree, const double *q, double margin, double *cost,
            double *gradient, double *normal, long begin, long end, void *memory) {
-  const Scratch s = divide(tree, model.group_count, memory);
+  const Scratch s = divide(tree, model.group_count + model.link_object_count, memory);
   const int dof = tree.dof;
   each(tree, s, q, begin, end, [&](long n, int count) {
     for (int i = 0; i < dof; ++i) s.jtr[i] = Lane(0.0);
@@ -201,7 +204,7 @@ void hinge(const CollisionView &model, const TreeView &tree, const double *q, do
 
 void free_length_all(const CollisionView &model, const TreeView &tree, const double *q, double margin, double *out,
                      long begin, long end, void *memory) {
-  const Scratch s = divide(tree, model.group_count, memory);
+  const Scratch s = divide(tree, model.group_count + model.link_object_count, memory);
   each(tree, s, q, begin, end, [&](long n, int count) {
     const Lane arc = free_length(model, s.axes, s.frames, margin);
     for (int lane = 0; lane < count; ++lane) {

@@ -16,12 +16,19 @@ import numpy as np
 
 from memetik import _core
 from memetik.errors import GeometryError, InvalidInputError, UnknownNameError
-from memetik.robot.shapes import Box, Capsule, Cylinder, Sphere
 from memetik.scene.field import DistanceField
-from memetik.scene.objects import Plane, PointCloud, SceneObject, content_key
-from memetik.scene.robot_bodies import BodyBuilder, LinkReport, Piece, RobotBodies, Setting, attached_piece, robot_pieces
+from memetik.scene.objects import PointCloud, SceneObject, content_key
+from memetik.scene.robot_bodies import (
+    BodyBuilder,
+    LinkReport,
+    RobotBodies,
+    Setting,
+    attached_piece,
+    object_arrays,
+    robot_pieces,
+)
 from memetik.scene.scene import Scene, SceneSnapshot, ordered_pair
-from memetik.scene.spheres import _as_mesh
+from memetik.scene.spheres import as_mesh
 
 if TYPE_CHECKING:
     from memetik.robot.robot import Robot
@@ -30,7 +37,6 @@ FAR = 10.0
 """Clearances are not looked for beyond this, metres."""
 
 _NOTHING = SceneSnapshot({}, frozenset(), 0)
-_KINDS = {"sphere": 0, "box": 1, "capsule": 2, "cylinder": 3, "half_space": 4, "field": 5}
 _FIELD_SHARE = 0.365  # resolution of a field as a share of the least radius: the error is then 5 % of that radius
 _COARSENING = 1.3
 
@@ -186,47 +192,23 @@ class FastModel:
             if item.link not in self.robot.links:
                 raise UnknownNameError("link", item.link, f"robot {self.robot.name!r}", self.robot.links)
         pieces = [*self._pieces, *(attached_piece(self.robot, item, self._protrusion) for item in attached)]
-        builder = BodyBuilder(self.robot, self.setting)
-        for piece in pieces:
-            builder.add(piece)
-        names, axes = builder.names, builder.group_axes
         rule = _PairRule(self._allowed, snapshot, self.self_collision)
-        pairs = [
-            (a, b)
-            for a in range(len(names))
-            for b in range(a + 1, len(names))
-            if axes[a] != axes[b] and rule.checks(names[a], names[b])
-        ]
-        return builder.build(pairs, pieces)
+        return BodyBuilder(self.robot, self.setting).build(pieces, rule.checks)
 
     def _native_world(self, snapshot: SceneSnapshot, bodies: RobotBodies, objects: list[SceneObject]) -> Any:
         rule = _PairRule(self._allowed, snapshot, self.self_collision)
-        checked = np.zeros((len(bodies.names), len(objects)), dtype=np.uint8)
-        for row, (name, axis) in enumerate(zip(bodies.names, bodies.axes.tolist(), strict=True)):
+        checked = np.zeros((len(bodies.axes), len(objects)), dtype=np.uint8)
+        for row, (name, axis) in enumerate(zip(bodies.names, bodies.axes.tolist(), strict=False)):
             for column, item in enumerate(objects):
                 checked[row, column] = axis >= 0 and rule.checks(name, item.name)
-        kinds, sizes, fields = [], [], []
-        for item in objects:
-            kind, size = _primitive(item.shape)
-            kinds.append(_KINDS[kind])
-            sizes.append(size)
-            fields.append(self._field(item, bodies.least_radius).core if kind == "field" else None)
-        return _core.CollisionWorld.build(
-            bodies.core,
-            np.array(kinds, dtype=np.int32),
-            np.array([item.pose[:3] for item in objects], dtype=float).reshape(-1, 3, 4),
-            np.array(sizes, dtype=float).reshape(-1, 3),
-            np.array([item.padding for item in objects], dtype=float),
-            fields,
-            checked,
-            self.setting == "conservative",
-        )
-
-    def _field(self, item: SceneObject, least_radius: float) -> DistanceField:
         resolution = self._resolution
         if resolution is None:
-            resolution = float(np.clip(_FIELD_SHARE * least_radius, 0.001, 0.005))
-        return field_of(item, resolution, self._threads)
+            resolution = float(np.clip(_FIELD_SHARE * bodies.least_radius, 0.001, 0.005))
+        arrays = object_arrays(
+            [(item.shape, item.pose[:3], item.padding, item) for item in objects],
+            lambda _, item: field_of(item, resolution, self._threads),
+        )
+        return _core.CollisionWorld.build(bodies.core, *arrays, checked, self.setting == "conservative")
 
 
 _fields: dict[Any, DistanceField] = {}
@@ -244,7 +226,7 @@ def field_of(item: SceneObject, resolution: float, threads: int = 2) -> Distance
             if isinstance(item.shape, PointCloud):
                 field = DistanceField.from_points(item.shape.points, item.shape.radius, wanted, threads=threads)
             else:
-                field = DistanceField.of_mesh(_as_mesh(item.shape), wanted, solid=item.solid, threads=threads)
+                field = DistanceField.of_mesh(as_mesh(item.shape), wanted, solid=item.solid, threads=threads)
             break
         except GeometryError as error:
             if "choose a coarser resolution" not in str(error):
@@ -274,22 +256,6 @@ class _PairRule:
             return False
         attached = first in self._touches or second in self._touches
         return attached or self._self_collision or first in self._world or second in self._world
-
-
-def _primitive(shape: Any) -> tuple[str, tuple[float, float, float]]:
-    """Kind and size of a shape as the core has it."""
-    if isinstance(shape, Box):
-        x, y, z = shape.size
-        return "box", (0.5 * x, 0.5 * y, 0.5 * z)
-    if isinstance(shape, Sphere):
-        return "sphere", (shape.radius, 0.0, 0.0)
-    if isinstance(shape, Capsule):
-        return "capsule", (shape.radius, 0.0, 0.5 * shape.length)
-    if isinstance(shape, Cylinder):
-        return "cylinder", (shape.radius, 0.0, 0.5 * shape.length)
-    if isinstance(shape, Plane):
-        return "half_space", (0.0, 0.0, 0.0)
-    return "field", (0.0, 0.0, 0.0)
 
 
 def _same_but_poses(before: SceneSnapshot, now: SceneSnapshot) -> bool:

@@ -47,7 +47,7 @@ class DistanceField:
     closed first, as for exact checks; a closed room is free inside where its walls are wound accordingly.
 
     vertices: (V, 3). faces: (F, 3) vertex indices, or a list of polygons.
-    resolution: edge of a fine cell; None takes 1/200 of the mesh's longest edge, more where the field would be too large.
+    resolution: edge of a fine cell; None takes 1/200 of the mesh's longest edge, more where that would be too large.
     solid: False takes the mesh for a shell, True closes large holes too.
     thickness: the surface is thought this thick, half on each side; for point clouds, see `from_points`.
     """
@@ -68,14 +68,14 @@ class DistanceField:
     ):
         triangles, lidded, inside = _prepared(vertices, faces, solid)
         extent = float(np.ptp(triangles.reshape(-1, 3), axis=0).max())
-        fixed = resolution is not None
+        fixed, signed = resolution is not None, solid is not False
         step = _checked(resolution, padding, thickness) if fixed else max(extent / DEFAULT_CELLS, 1e-6)
         corners, numbers = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
         numbers = np.ascontiguousarray(numbers.reshape(-1, 3), dtype=np.int32)
         while True:
             try:
                 draft = _core.FieldDraft(
-                    corners, numbers, step, float(padding), 0.5 * float(thickness), max_values, threads, solid is not False
+                    corners, numbers, step, float(padding), 0.5 * float(thickness), max_values, threads, signed
                 )
                 break
             except ValueError as error:
@@ -83,8 +83,8 @@ class DistanceField:
                     raise GeometryError(str(error)) from None
                 if fixed:
                     raise GeometryError(
-                        f"a distance field of {extent:.3g} m extent and {padding:g} m padding at a resolution of {step:g} m "
-                        f"needs more than {max_values} values; choose a coarser resolution or a larger max_values."
+                        f"a distance field of a mesh {extent:.3g} m long, {padding:g} m of padding and a resolution of "
+                        f"{step:g} m needs more than {max_values} values; choose a coarser resolution or a larger max_values."
                     ) from None
                 step *= _COARSENING
         regions = draft.regions
@@ -101,7 +101,8 @@ class DistanceField:
         settings = {"padding": 0.1, "solid": None, "thickness": 0.0, "max_values": MAX_VALUES} | options
         threads = settings.pop("threads", 2)
         solid = -1 if settings["solid"] is None else int(bool(settings["solid"]))
-        parts = (mesh.vertices, mesh.faces, wanted, settings["padding"], solid, settings["thickness"], settings["max_values"])
+        numbers = (wanted, settings["padding"], solid, settings["thickness"], settings["max_values"])
+        parts = (mesh.vertices, mesh.faces, *numbers)
         key = cache.digest(parts)
         field = _known.get(key) or _restored(cls, cache.load("field", key))
         if field is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,7 +11,10 @@ import numpy as np
 
 from memetik import _core
 from memetik.errors import MemetikError
-from memetik.scene.spheres import Fit, fit_shape
+from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+from memetik.scene.field import DistanceField
+from memetik.scene.objects import Plane, PointCloud
+from memetik.scene.spheres import Fit, as_mesh, fit_shape
 
 if TYPE_CHECKING:
     from memetik.robot.robot import Robot
@@ -44,7 +47,7 @@ class RobotBodies:
 
     core: Any
     names: tuple[str, ...]
-    """Per group: the link or attached object it belongs to."""
+    """Per group, then per link object: the link or attached object it belongs to."""
     axes: np.ndarray
     """Per group: the axis that moves it, -1 for the base."""
     least_radius: float
@@ -53,12 +56,19 @@ class RobotBodies:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """A fitted geometry in the frame of a link."""
+    """A geometry on a link: its shape at `pose` there, and the bodies that cover it, in the link's frame."""
 
     name: str
     link: int
+    shape: Any
+    pose: np.ndarray
     fit: Fit
     padding: float
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the bodies are the shape itself."""
+        return self.fit.protrusion == 0.0
 
 
 def default_protrusion(shape: Any) -> float:
@@ -85,14 +95,12 @@ def attached_piece(robot: Robot, item: SceneObject, protrusion: float | None) ->
 
 
 def _piece(name: str, link: int, shape: Any, pose: np.ndarray, padding: float, protrusion: float | None) -> Piece:
-    from memetik.robot.shapes import Mesh
-
     if isinstance(shape, Mesh):
         from memetik.scene.mesh_files import load_mesh
 
         shape = load_mesh(shape)
     limit = default_protrusion(shape) if protrusion is None else protrusion
-    return Piece(name, link, fit_shape(shape, limit).moved(pose), padding)
+    return Piece(name, link, shape, pose, fit_shape(shape, limit).moved(pose), padding)
 
 
 class BodyBuilder:
@@ -108,40 +116,15 @@ class BodyBuilder:
         self._names: list[str] = []
         self._arcs: list[tuple[float, int, int]] = []
 
-    def add(self, piece: Piece) -> None:
-        """Add the bodies of a piece, in groups of neighbours."""
-        tree, fit = self._robot.tree, piece.fit
-        placement = tree.link_placements[piece.link]
-        radii = (fit.radii if self._setting == "conservative" else fit.inner) + piece.padding
-        if self._setting == "conservative":
-            radii = radii + _TOUCH
-        kept = np.flatnonzero(radii > 0.0)
-        starts, ends = fit.starts[kept], fit.ends[kept]
-        distal = self._chain.get(piece.link)
-        if distal is not None:  # sample 0 is the one nearer to the tip
-            point = distal[1]
-            swap = np.linalg.norm(ends - point, axis=1) < np.linalg.norm(starts - point, axis=1)
-            starts, ends = np.where(swap[:, None], ends, starts), np.where(swap[:, None], starts, ends)
-        for cluster in _clusters(0.5 * (starts + ends)):
-            group, first = len(self._groups), len(self._radii)
-            for number in cluster:
-                start, end, radius = starts[number], ends[number], float(radii[kept[number]])
-                if distal is not None:
-                    arc = distal[0] + float(np.linalg.norm(start - distal[1]))
-                    self._arcs.append((arc, group, len(self._radii)))
-                self._starts.append(placement[:, :3] @ start + placement[:, 3])
-                self._ends.append(placement[:, :3] @ end + placement[:, 3])
-                self._radii.append(radius)
-            self._groups.append((int(tree.link_axes[piece.link]), piece.link, first, len(cluster)))
-            self._names.append(piece.name)
-
-    def build(self, pairs: list[tuple[int, int]], pieces: list[Piece]) -> RobotBodies:
-        """The native model, with pairs of groups that are to be kept apart."""
+    def build(self, pieces: list[Piece], checks: Callable[[str, str], bool]) -> RobotBodies:
+        """The native model of these pieces; checks(name, name) tells which are to be kept apart."""
+        groups_of = [self._add(piece) for piece in pieces]
         starts, ends = (np.array(rows, dtype=float).reshape(-1, 3) for rows in (self._starts, self._ends))
         radii = np.array(self._radii, dtype=float)
         samples, sample_radii = _samples(np.linalg.norm(ends - starts, axis=1), radii, self._setting)
-        arcs = sorted(self._arcs)
         groups = np.array(self._groups, dtype=np.int32).reshape(-1, 4)
+        pairs, objects = self._pairs(pieces, groups_of, checks)
+        arcs = sorted(self._arcs)
         core = _core.CollisionRobot.build(
             starts,
             ends,
@@ -149,22 +132,118 @@ class BodyBuilder:
             samples,
             sample_radii,
             groups,
+            np.array([(self._axis(piece), piece.link) for piece in objects], dtype=np.int32).reshape(-1, 2),
+            *object_arrays([(p.shape, self._placement(p), p.padding, None) for p in objects], _link_field),
             np.array(pairs, dtype=np.int32).reshape(-1, 2),
             np.array([row[1:] for row in arcs], dtype=np.int32).reshape(-1, 2),
             np.array([row[0] for row in arcs], dtype=float),
         )
+        names = (*self._names, *(piece.name for piece in objects))
         least = float(radii.min()) if len(radii) else 0.01
-        return RobotBodies(core, tuple(self._names), groups[:, 0], least, _report(pieces))
+        return RobotBodies(core, names, groups[:, 0], least, _report(pieces))
 
-    @property
-    def names(self) -> list[str]:
-        """Per group: whose it is."""
-        return self._names
+    def _axis(self, piece: Piece) -> int:
+        return int(self._robot.tree.link_axes[piece.link])
 
-    @property
-    def group_axes(self) -> list[int]:
-        """Per group: the axis that moves it."""
-        return [group[0] for group in self._groups]
+    def _placement(self, piece: Piece) -> np.ndarray:
+        """(3, 4): the shape in the frame of the axis that moves it."""
+        return self._robot.tree.link_placements[piece.link] @ piece.pose
+
+    def _add(self, piece: Piece) -> list[int]:
+        """Add the bodies of a piece in groups of neighbours; the groups' numbers."""
+        fit, placement = piece.fit, self._robot.tree.link_placements[piece.link]
+        radii = (fit.radii + _TOUCH if self._setting == "conservative" else fit.inner) + piece.padding
+        kept = np.flatnonzero(radii > 0.0)
+        starts, ends, radii = fit.starts[kept], fit.ends[kept], radii[kept]
+        distal = self._chain.get(piece.link)
+        if distal is not None:  # sample 0 is the one nearer to the tip
+            swap = np.linalg.norm(ends - distal[1], axis=1) < np.linalg.norm(starts - distal[1], axis=1)
+            starts, ends = np.where(swap[:, None], ends, starts), np.where(swap[:, None], starts, ends)
+        numbers = []
+        for cluster in _clusters(0.5 * (starts + ends)):
+            group, first = len(self._groups), len(self._radii)
+            for k in cluster:
+                if distal is not None:
+                    arc = distal[0] + float(np.linalg.norm(starts[k] - distal[1]))
+                    self._arcs.append((arc, group, len(self._radii)))
+                self._starts.append(placement[:, :3] @ starts[k] + placement[:, 3])
+                self._ends.append(placement[:, :3] @ ends[k] + placement[:, 3])
+                self._radii.append(float(radii[k]))
+            self._groups.append((self._axis(piece), piece.link, first, len(cluster)))
+            self._names.append(piece.name)
+            numbers.append(group)
+        return numbers
+
+    def _pairs(
+        self, pieces: list[Piece], groups_of: list[list[int]], checks: Callable[[str, str], bool]
+    ) -> tuple[list[tuple[int, int]], list[Piece]]:
+        """Pairs (group, group or object after the groups), and the pieces that are objects in them.
+
+        Of two pieces, one takes part with its bodies; so does the other where its bodies are its shape.
+        """
+        pairs: list[tuple[int, int]] = []
+        numbers: dict[int, int] = {}
+        objects: list[Piece] = []
+        for i, first in enumerate(pieces):
+            for j in range(i + 1, len(pieces)):
+                second = pieces[j]
+                if self._axis(first) == self._axis(second) or not checks(first.name, second.name):
+                    continue
+                if first.is_exact and second.is_exact:
+                    pairs += [(a, b) for a in groups_of[i] for b in groups_of[j]]
+                    continue
+                whole = i if len(first.fit) > len(second.fit) else j
+                if whole not in numbers:
+                    numbers[whole] = len(self._groups) + len(objects)
+                    objects.append(pieces[whole])
+                pairs += [(a, numbers[whole]) for a in groups_of[i + j - whole]]
+        return pairs, objects
+
+
+_OBJECT_KINDS = {"sphere": 0, "box": 1, "capsule": 2, "cylinder": 3, "half_space": 4, "field": 5}
+
+
+def object_arrays(items: list[tuple[Any, np.ndarray, float, Any]], field: Callable[[Any, Any], Any]) -> tuple[Any, ...]:
+    """Objects (shape, pose (3, 4), padding, context) as the core wants them: kinds, poses, sizes, paddings, fields.
+
+    field(shape, context) gives the distance field of shapes that are no primitive.
+    """
+    described = [_primitive(shape) for shape, *_ in items]
+    fields = [
+        field(shape, context).core if kind == "field" else None
+        for (kind, _), (shape, _, _, context) in zip(described, items, strict=True)
+    ]
+    return (
+        np.array([_OBJECT_KINDS[kind] for kind, _ in described], dtype=np.int32),
+        np.array([item[1] for item in items], dtype=float).reshape(-1, 3, 4),
+        np.array([size for _, size in described], dtype=float).reshape(-1, 3),
+        np.array([item[2] for item in items], dtype=float),
+        fields,
+    )
+
+
+def _primitive(shape: Any) -> tuple[str, tuple[float, float, float]]:
+    """Kind and size of a shape as the core has it."""
+    if isinstance(shape, Box):
+        x, y, z = shape.size
+        return "box", (0.5 * x, 0.5 * y, 0.5 * z)
+    if isinstance(shape, Sphere):
+        return "sphere", (shape.radius, 0.0, 0.0)
+    if isinstance(shape, Capsule):
+        return "capsule", (shape.radius, 0.0, 0.5 * shape.length)
+    if isinstance(shape, Cylinder):
+        return "cylinder", (shape.radius, 0.0, 0.5 * shape.length)
+    if isinstance(shape, Plane):
+        return "half_space", (0.0, 0.0, 0.0)
+    return "field", (0.0, 0.0, 0.0)
+
+
+def _link_field(shape: Any, _: Any) -> DistanceField:
+    """The field of a link's mesh: as fine as its fit."""
+    if isinstance(shape, PointCloud):
+        return DistanceField.from_points(shape.points, shape.radius)
+    mesh = as_mesh(shape)
+    return DistanceField.of_mesh(mesh, max(default_protrusion(mesh), float(np.ptp(mesh.bounds, axis=0).max()) / 200))
 
 
 def _samples(lengths: np.ndarray, radii: np.ndarray, setting: Setting) -> tuple[np.ndarray, np.ndarray]:

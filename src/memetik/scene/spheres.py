@@ -31,7 +31,7 @@ class Fit:
     """Bodies that cover a shape, in its coordinates: the points within `radii` of segments from `starts` to `ends`.
 
     `inner` are the radii with which the same bodies lie inside the shape. `coverage` is the share of the shape's
-    sampled points that is covered, 1 for a conservative fit; `protrusion` how far bodies reach beyond the shape at most.
+    sampled points that is covered; `protrusion` how far bodies reach beyond the shape at most.
     """
 
     starts: np.ndarray
@@ -76,14 +76,15 @@ def fit_shape(shape: Any, protrusion: float = DEFAULT_PROTRUSION) -> Fit:
     if isinstance(shape, PointCloud):
         points = np.asarray(shape.points)
         return Fit(points, points, np.full(len(points), shape.radius), np.full(len(points), shape.radius))
-    return _fit_mesh(_as_mesh(shape), protrusion)
+    return _fit_mesh(as_mesh(shape), protrusion)
 
 
 def _exact(starts: np.ndarray, ends: np.ndarray, radius: float) -> Fit:
     return Fit(starts, ends, np.array([radius]), np.array([radius]))
 
 
-def _as_mesh(shape: Any) -> TriangleMesh:
+def as_mesh(shape: Any) -> TriangleMesh:
+    """A shape as triangles: itself, what its file holds, or a mesh that contains it."""
     if isinstance(shape, TriangleMesh):
         return shape
     if isinstance(shape, Mesh):
