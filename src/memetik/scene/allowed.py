@@ -88,8 +88,11 @@ def default_pairs(robot: Robot) -> Pairs:
 
 
 def _always_or_adjacent(robot: Robot) -> Pairs:
-    proposal = propose_allowed(robot, samples=DEFAULT_SAMPLES, rng=0)
-    return proposal.adjacent | proposal.always
+    from memetik.scene.exact import CollisionModel
+
+    adjacent = adjacent_pairs(robot)
+    model = CollisionModel(robot, None, allowed=adjacent, self_collision=True)
+    return adjacent | model.always_colliding(sample_postures(robot, DEFAULT_SAMPLES, 0))
 
 
 def propose_allowed(robot: Robot, *, samples: int = 10_000, rng: Any = 0) -> AllowedProposal:
@@ -102,7 +105,7 @@ def propose_allowed(robot: Robot, *, samples: int = 10_000, rng: Any = 0) -> All
 
     adjacent = adjacent_pairs(robot)
     model = CollisionModel(robot, None, allowed=(), self_collision=True)
-    counts = model.count_self_collisions(sample_postures(robot, samples, rng))
+    counts = model.count_collisions(sample_postures(robot, samples, rng))
     always, never, sometimes = set(), set(), {}
     for pair, count in counts.items():
         if pair in adjacent:

@@ -56,9 +56,9 @@ class BodyGeometry:
     def part_points(self) -> np.ndarray:
         """(P, 3): a point of each part that hangs together. A part that crosses no surface is where its point is."""
         if self.kind == "mesh" and self.surface is not None:
-            return self.surface.samples[:_MOST_PROBES]
+            return self.surface.samples
         if self.kind == "points":
-            return self.points[:_MOST_PROBES]
+            return self.points
         return self.centre[None]
 
     @cached_property
@@ -67,7 +67,7 @@ class BodyGeometry:
         if self.primitive is not None:
             return primitives.surface_points(self.primitive)
         if self.mesh is None:
-            return self.part_points
+            return self.part_points[:_MOST_PROBES]
         corners = self.mesh.vertices
         middles = self.mesh.triangles.mean(axis=1)
         spread = [points[:: max(1, 2 * len(points) // _MOST_PROBES)] for points in (corners, middles)]

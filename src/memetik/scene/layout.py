@@ -178,8 +178,8 @@ class Scratch:
         return np.flatnonzero(self.layout.gaps(self._centres, self._halves) <= self.layout.margins)
 
     def overlaps(self, poses: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """For poses (N, moving, 4, 4): those with pairs whose boxes overlap, and these pairs."""
-        return [(poses[row], np.flatnonzero(close)) for row, close in enumerate(self._close(poses)) if close.any()]
+        """For poses (N, moving, 4, 4): each posture's, and the pairs whose boxes come too close there."""
+        return [(poses[row], np.flatnonzero(close)) for row, close in enumerate(self._close(poses))]
 
     def collide_each(self, poses: np.ndarray) -> np.ndarray:
         """Whether each of N postures, by their poses (N, moving, 4, 4), collides."""

@@ -140,7 +140,9 @@ def _is_within(body: Placed, holder: Placed) -> bool:
     """Whether a body that does not cross the holder's surface lies inside it, wholly or with one of its parts."""
     inside = holder.geometry.inside
     assert inside is not None
-    return any(inside.contains(point) for point in holder.to_local(body.to_world(body.geometry.part_points)))
+    points = holder.to_local(body.to_world(body.geometry.part_points))
+    near = (np.abs(points - holder.geometry.centre) <= holder.geometry.half).all(axis=1)
+    return any(inside.contains(point) for point in points[near])
 
 
 def _analytic(first: Placed, second: Placed) -> Separation:

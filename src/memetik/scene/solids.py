@@ -188,9 +188,9 @@ class _Edges:
         self.faces = faces
         directed = faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
         self.forward = directed[:, 0] < directed[:, 1]
-        keys = np.sort(directed, axis=1)
-        _, self.edge_of, self.counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-        self.edge_of = self.edge_of.ravel()
+        low, high = directed.min(axis=1), directed.max(axis=1)
+        keys = low * (int(high.max()) + 1) + high
+        _, self.edge_of, self.counts = np.unique(keys, return_inverse=True, return_counts=True)
         self.face_of = np.repeat(np.arange(len(faces)), 3)
         self.directed = directed
         self.order = np.argsort(self.edge_of, kind="stable")
