@@ -279,10 +279,17 @@ MEMETIK_INLINE Lane round(const Lane &x) {
 template <int W>
 MEMETIK_INLINE void turn_quarters(const LaneOf<W> &shifted, LaneOf<W> &s, LaneOf<W> &c) {
   if constexpr (W == kNative) {
-    const Bits n = Bits(shifted.v), sine = Bits(s.v), cosine = Bits(c.v);
+    const Bits n = Bits(shifted.v), sine = Bits(s.v), cosine = Bits(c.v), signs = n << 62;
+#if defined(__AVX512DQ__)
+    const __mmask8 odd = _mm512_test_epi64_mask(__m512i(n), _mm512_set1_epi64(1));
+    const Bits turned_sine = Bits(_mm512_mask_blend_epi64(odd, __m512i(sine), __m512i(cosine)));
+    const Bits turned_cosine = Bits(_mm512_mask_blend_epi64(odd, __m512i(cosine), __m512i(sine)));
+#else
     const Bits exchange = (sine ^ cosine) & -(n & 1);
-    s.v = Vector(sine ^ exchange ^ ((n & 2) << 62));
-    c.v = Vector(cosine ^ exchange ^ (((n + 1) & 2) << 62));
+    const Bits turned_sine = sine ^ exchange, turned_cosine = cosine ^ exchange;
+#endif
+    s.v = Vector(turned_sine ^ (signs & INT64_MIN));
+    c.v = Vector(turned_cosine ^ ((signs + (INT64_MAX / 2 + 1)) & INT64_MIN));
   } else {
     turn_quarters(shifted.lo, s.lo, c.lo);
     turn_quarters(shifted.hi, s.hi, c.hi);

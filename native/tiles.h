@@ -42,19 +42,46 @@ MEMETIK_INLINE void exchange(Vector &a, Vector &b, std::integer_sequence<int, I.
   a = first;
 }
 
-template <int Distance = kNative / 2>
-MEMETIK_INLINE void transpose(Vector (&m)[kNative]) {
+template <int Distance>
+MEMETIK_INLINE void exchange_all(Vector (&m)[kNative]) {
   if constexpr (Distance > 0) {
     MEMETIK_UNROLL
     for (int i = 0; i < kNative; ++i)
       if ((i & Distance) == 0) exchange<Distance>(m[i], m[i + Distance], std::make_integer_sequence<int, kNative>());
-    transpose<Distance / 2>(m);
+    exchange_all<Distance / 2>(m);
   }
 }
 
 using Unaligned = double __attribute__((vector_size(kNative * 8), aligned(8), may_alias));
+using UnalignedHalf = double __attribute__((vector_size(kNative * 4), aligned(8), may_alias));
 MEMETIK_INLINE Vector load(const double *p) { return *reinterpret_cast<const Unaligned *>(p); }
 MEMETIK_INLINE void store(double *p, const Vector &v) { *reinterpret_cast<Unaligned *>(p) = v; }
+
+template <int... I>
+MEMETIK_INLINE Vector load_halves(const double *low, const double *high, std::integer_sequence<int, I...>) {
+  const UnalignedHalf a = *reinterpret_cast<const UnalignedHalf *>(low);
+  const UnalignedHalf b = *reinterpret_cast<const UnalignedHalf *>(high);
+  return __builtin_shufflevector(a, b, I...);
+}
+
+// Reads kNative rows of kNative numbers, row(i) being where row i starts, and turns them into columns.
+template <class Row>
+MEMETIK_INLINE void load_transposed(Row row, Vector (&m)[kNative]) {
+  constexpr int half = kNative / 2;
+  if constexpr (half > 1) {  // loads of halves are the first step: they spare the one port that shuffles
+    constexpr std::make_integer_sequence<int, kNative> all;
+    MEMETIK_UNROLL
+    for (int i = 0; i < half; ++i) {
+      m[i] = load_halves(row(i), row(i + half), all);
+      m[i + half] = load_halves(row(i) + half, row(i + half) + half, all);
+    }
+    exchange_all<half / 2>(m);
+  } else {
+    MEMETIK_UNROLL
+    for (int i = 0; i < kNative; ++i) m[i] = load(row(i));
+    exchange_all<half>(m);
+  }
+}
 
 // Calls block(start) for blocks of kNative columns that cover a row; the last one overlaps its neighbour.
 template <class Block>
@@ -88,9 +115,7 @@ class RowReader {
   MEMETIK_INLINE void read_block(const double *rows, Lane *lanes, int columns) const {
     for (int group = 0; group < kWidth / kNative; ++group) {
       Vector m[kNative];
-      MEMETIK_UNROLL
-      for (int i = 0; i < kNative; ++i) m[i] = load(rows + (group * kNative + i) * ptrdiff_t(length_));
-      transpose(m);
+      load_transposed([&](int i) { return rows + (group * kNative + i) * ptrdiff_t(length_); }, m);
       MEMETIK_UNROLL
       for (int i = 0; i < kNative; ++i)
         if (i < columns) part<kNative>(lanes[i], group).v = m[i];
@@ -155,9 +180,8 @@ class RowWriter {
     for_blocks(length_, [&](int start) {
       for (int group = 0; group < kWidth / kNative; ++group) {
         Vector m[kNative];
-        MEMETIK_UNROLL
-        for (int i = 0; i < kNative; ++i) m[i] = part<kNative>(entries[start + i], group).v;
-        transpose(m);
+        const double *numbers = reinterpret_cast<const double *>(entries + start) + group * kNative;
+        load_transposed([&](int i) { return numbers + i * kWidth; }, m);
         MEMETIK_UNROLL
         for (int i = 0; i < kNative; ++i) store(target + (group * kNative + i) * ptrdiff_t(length_) + start, m[i]);
       }

@@ -55,6 +55,18 @@ size_t poses(const PosesTask &task, ptrdiff_t begin, ptrdiff_t end, void *scratc
   return reader.all_finite() ? 0 : 1;
 }
 
+// Three entries of a result that lie `stride` apart.
+MEMETIK_INLINE Vec get_vector(const Lane *entries, int group, int stride) {
+  return {part<kNative>(entries[0], group), part<kNative>(entries[stride], group),
+          part<kNative>(entries[2 * stride], group)};
+}
+
+MEMETIK_INLINE void put_vector(const Vec &v, int group, int stride, Lane *entries) {
+  part<kNative>(entries[0], group) = v.x;
+  part<kNative>(entries[stride], group) = v.y;
+  part<kNative>(entries[2 * stride], group) = v.z;
+}
+
 // Coordinates of v in frame f.
 MEMETIK_INLINE Vec seen_from(const Pose &f, const Vec &v) { return {dot(f.x, v), dot(f.y, v), dot(f.z, v)}; }
 
@@ -119,39 +131,87 @@ struct JacobianMemory {
   }
 };
 
-// A link seen from the world hangs on one chain of axes: its frame stays in registers on the way along it.
+// An axis of a chain, with what the innermost loop asks of it.
+struct Step {
+  const Axis *axis;
+  double p[3];
+  int variable;
+  Turn turn;
+  bool moves_x, moves_y, moves_z;  // whether p has an entry there
+  bool plain;                      // turns, with a multiplier of 1, and its variable moves nothing else in the chain
+};
+
+void put_steps(const JacobianTask &task, const Turn *turns, Step *steps) {
+  for (int i = 0; i < task.order.count; ++i) {
+    const Axis &axis = task.tree.axes[task.order.axes[i]];
+    const double *p = axis.placement.p;
+    const bool plain = !axis.prismatic && axis.multiplier == 1;
+    steps[i] = {&axis, {p[0], p[1], p[2]}, axis.variable, turns[i], p[0] != 0, p[1] != 0, p[2] != 0, plain};
+    for (int j = 0; j < task.order.count; ++j)
+      if (j != i && task.tree.axes[task.order.axes[j]].variable == axis.variable) steps[i].plain = false;
+  }
+}
+
+MEMETIK_INLINE void advance(const Step &step, const SineCosineOf<kNative> &motion, Pose &f) {
+  if (step.moves_x) f.p = f.p + step.p[0] * f.x;
+  if (step.moves_y) f.p = f.p + step.p[1] * f.y;
+  if (step.moves_z) f.p = f.p + step.p[2] * f.z;
+  if (step.turn == Turn::QuarterX) {
+    const Vec y = f.y;
+    f.y = f.z;
+    f.z = -y;
+  } else if (step.turn == Turn::MinusQuarterX) {
+    const Vec y = f.y;
+    f.y = -f.z;
+    f.z = y;
+  } else if (step.turn == Turn::Other) {
+    const double *R = step.axis->placement.R;
+    f = {direction(f, R[0], R[3], R[6]), direction(f, R[1], R[4], R[7]), direction(f, R[2], R[5], R[8]), f.p};
+  }
+  move(*step.axis, motion, f);
+}
+
+// A link seen from the world hangs on one chain of axes: its frame stays in registers on the way along it. The
+// direction of a plain axis is itself three entries of the Jacobian and is kept there.
 size_t jacobians_in_world(const JacobianTask &task, ptrdiff_t begin, ptrdiff_t end, void *scratch) {
   const TreeView &tree = task.tree;
-  const AxisList &chain = task.order;
+  const int dof = tree.dof, count = task.order.count;
   TileScratch memory(scratch);
-  Screw *screws = memory.take<Screw>(size_t(chain.count));
-  SineCosineOf<kNative> *motions = memory.take<SineCosineOf<kNative>>(size_t(chain.count));
+  Screw *screws = memory.take<Screw>(size_t(count));
+  SineCosineOf<kNative> *motions = memory.take<SineCosineOf<kNative>>(size_t(count));
+  Step *steps = memory.take<Step>(size_t(count));
   JacobianMemory m(task, memory);
   if (memory.counting()) return memory.used();
 
   m.prepare(task);
+  put_steps(task, m.turns, steps);
   const LinkFrame &link = tree.links[task.link];
-  RowReader reader(task.q, task.count, tree.dof);
+  RowReader reader(task.q, task.count, dof);
   for (ptrdiff_t n = begin; n < end; n += kWidth) {
     reader.read(n, m.q);
     for (int group = 0; group < kGroups; ++group) {
       // The sines of all axes first: they do not wait for each other.
-      for (int i = 0; i < chain.count; ++i) {
-        const Axis &axis = tree.axes[chain.axes[i]];
-        motions[i] = motion_of(axis, part<kNative>(m.q[axis.variable], group));
-      }
+      for (int i = 0; i < count; ++i)
+        motions[i] = motion_of(*steps[i].axis, part<kNative>(m.q[steps[i].variable], group));
       Pose f = world<kNative>();
-      for (int i = 0; i < chain.count; ++i) {
-        const Axis &axis = tree.axes[chain.axes[i]];
-        f = place(f, axis.placement, m.turns[i]);
-        move(axis, motions[i], f);
-        screws[i] = {f.z, f.p};
+      for (int i = 0; i < count; ++i) {
+        advance(steps[i], motions[i], f);
+        screws[i].p = f.p;
+        if (steps[i].plain)
+          put_vector(f.z, group, dof, m.jacobian + 3 * dof + steps[i].variable);
+        else
+          screws[i].z = f.z;
       }
       f = place(f, link.placement);
       put_pose(f, group, m.pose);
       const Vec p = point(f, task.point[0], task.point[1], task.point[2]);
-      for (int i = 0; i < chain.count; ++i)
-        put_column(tree.axes[chain.axes[i]], task.columns[i], screws[i], p, nullptr, tree.dof, group, m.jacobian);
+      for (int i = 0; i < count; ++i) {
+        Lane *column = m.jacobian + steps[i].variable;
+        if (steps[i].plain)
+          put_vector(cross(get_vector(column + 3 * dof, group, dof), p - screws[i].p), group, dof, column);
+        else
+          put_column(*steps[i].axis, task.columns[i], screws[i], p, nullptr, dof, group, m.jacobian);
+      }
     }
     m.write(task, n, end - n);
   }
