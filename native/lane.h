@@ -28,12 +28,12 @@ using Bits = int64_t __attribute__((vector_size(kNative * 8)));
 #define MEMETIK_INLINE inline  // sanitized code is large: forcing it all into one function takes the compiler minutes
 #else
 #define MEMETIK_INLINE inline __attribute__((always_inline))
+#endif
 // Before a short loop over registers, which must not become memory.
 #if defined(__clang__)
 #define MEMETIK_UNROLL _Pragma("unroll")
 #else
 #define MEMETIK_UNROLL _Pragma("GCC unroll 8")
-#endif
 #endif
 
 template <int W>
