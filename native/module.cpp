@@ -5,5 +5,6 @@ NB_MODULE(_core, m) {
   nanobind::class_<memetik::Tree> tree = memetik::bind_tree(m);
   memetik::bind_kinematics(tree);
   memetik::bind_problem(m);
+  memetik::bind_tracker(m);
   memetik::bind_collision(m);
 }

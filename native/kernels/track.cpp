@@ -1,0 +1,321 @@
+// One step of a tracker: the change u of the variables, within bounds, that brings the musts to where they should be.
+//
+//   minimise  |J u - b|^2 / mu + |Jp u - bp|^2 / mu_p + sum (u_i - c_i)^2 / D_i     subject to  low <= u <= high
+//
+// by Gauss-Newton iterations. Musts have a tiny mu, so that preferences and the centre c only fill the freedom they leave.
+// In the form (J D J^T + mu) y = b - J c, u = c + D J^T y, bounds are met by a primal-dual active set: variables at a
+// bound have D = 0 and stand at it.
+//
+// What is asked for is  r(q + u) = (1 - share) * missed:  targets that move are followed at once, but what was missed
+// before is caught up with only as fast as every joint can brake again (braking.h).
+#include "track.h"
+
+#include "braking.h"
+#include "evaluate.h"
+
+namespace memetik {
+inline namespace MEMETIK_ARCH {
+namespace {
+
+constexpr double kLeastDamping = 1e-11;
+constexpr double kPreferenceDamping = 0.1;  // of preferences with priority 1; a hundred times as much for each further one
+constexpr double kLaziness = 1e-3;          // weight of going on as before, against preferences on joints
+constexpr double kBrakeShare = 0.8;         // of the acceleration limit; the rest is left for the targets' own accelerations
+constexpr double kSpeedShare = 0.9;         // of the velocity limit, to catch up with what was missed
+constexpr double kDone = 0.02;              // of the tolerance, where iterations end
+constexpr int kMostPasses = 12;
+
+enum class Side : int8_t { free, low, high };
+
+struct Tracking {
+  Evaluation now;
+  double *columns;   // n x rows: the Jacobian by variables
+  double *matrix;    // rows x rows, upper triangle
+  double *wanted, *damping, *right;  // rows
+  double *metric, *center, *best, *way;  // n
+  double *residual, *gap, *best_residual;  // must rows
+  Side *side;
+  int32_t rows;      // musts, then preferences that are not on single joints
+
+  void layout(const ProblemView &v, Arena &arena);
+};
+
+// Preferences with one joint in each row are met joint by joint, in the centre.
+bool single_joints(const Term &term) { return term.kind == TermKind::joints && term.loss == Loss::square; }
+
+int tracked_rows(const ProblemView &v) {
+  int rows = v.must_rows;
+  for (int t = 0; t < v.term_count; ++t)
+    if (v.terms[t].priority > 0 && !single_joints(v.terms[t])) rows += v.terms[t].rows;
+  return rows;
+}
+
+void Tracking::layout(const ProblemView &v, Arena &arena) {
+  const size_t n = size_t(v.variable_count), m = size_t(tracked_rows(v));
+  now.layout(v, arena);
+  columns = arena.take<double>(n * m);
+  matrix = arena.take<double>(m * m);
+  wanted = arena.take<double>(m), damping = arena.take<double>(m), right = arena.take<double>(m);
+  metric = arena.take<double>(n), center = arena.take<double>(n), best = arena.take<double>(n), way = arena.take<double>(n);
+  residual = arena.take<double>(m), gap = arena.take<double>(m), best_residual = arena.take<double>(m);
+  side = arena.take<Side>(n);
+  rows = int32_t(m);
+}
+
+double dot(const double *a, const double *b, int n) {
+  double sum = 0;
+  for (int k = 0; k < n; ++k) sum += a[k] * b[k];
+  return sum;
+}
+
+// Solves (J D J^T + damping) y = right in place, D given by `metric`.
+void solve_rows(Tracking &t, int rows, int n, const double *metric, double *right) {
+  double *S = t.matrix;
+  for (int k = 0; k < rows; ++k)
+    for (int l = k; l < rows; ++l) S[size_t(k) * rows + l] = 0.0;
+  for (int i = 0; i < n; ++i) {
+    if (metric[i] == 0.0) continue;
+    const double *column = t.columns + size_t(i) * t.rows;
+    for (int k = 0; k < rows; ++k) {
+      const double a = metric[i] * column[k];
+      if (a == 0.0) continue;
+      double *row = S + size_t(k) * rows;
+      for (int l = k; l < rows; ++l) row[l] += a * column[l];
+    }
+  }
+  for (int k = 0; k < rows; ++k) S[size_t(k) * rows + k] += t.damping[k];
+  // S = U^T D U by rows of U, so that the inner loops run along memory.
+  for (int k = 0; k < rows; ++k) {
+    double *pivot = S + size_t(k) * rows;
+    const double inverse = 1.0 / (pivot[k] > 1e-300 ? pivot[k] : 1e-300);
+    for (int i = k + 1; i < rows; ++i) {
+      const double factor = pivot[i] * inverse;
+      if (factor == 0.0) continue;
+      double *row = S + size_t(i) * rows;
+      for (int l = i; l < rows; ++l) row[l] -= factor * pivot[l];
+      right[i] -= factor * right[k];
+    }
+    pivot[k] = inverse;
+  }
+  for (int k = rows - 1; k >= 0; --k) {
+    const double *row = S + size_t(k) * rows;
+    double value = right[k];
+    for (int l = k + 1; l < rows; ++l) value -= row[l] * right[l];
+    right[k] = value * row[k];
+  }
+}
+
+// The bounded least-squares problem above, for J u = wanted. t.side is a first guess of who stands at which bound.
+void solve_bounded(const TrackControl &c, Tracking &t, int n, double *change) {
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    for (int k = 0; k < t.rows; ++k) t.right[k] = t.wanted[k];
+    for (int i = 0; i < n; ++i) {
+      const bool free = t.side[i] == Side::free;
+      change[i] = free ? t.center[i] : t.side[i] == Side::low ? c.low[i] : c.high[i];
+      t.way[i] = free ? t.metric[i] : 0.0;
+      if (change[i] == 0.0) continue;
+      const double *column = t.columns + size_t(i) * t.rows;
+      for (int k = 0; k < t.rows; ++k) t.right[k] -= change[i] * column[k];
+    }
+    solve_rows(t, t.rows, n, t.way, t.right);
+    bool changed = false;
+    for (int i = 0; i < n; ++i) {
+      const double value = t.center[i] + t.metric[i] * dot(t.columns + size_t(i) * t.rows, t.right, t.rows);
+      Side side = value < c.low[i] ? Side::low : value > c.high[i] ? Side::high : Side::free;
+      // Late passes only add bounds, so that they end.
+      if (pass >= kMostPasses / 2 && side == Side::free && t.side[i] != Side::free) side = t.side[i];
+      changed |= side != t.side[i];
+      t.side[i] = side;
+      change[i] = side == Side::low ? c.low[i] : side == Side::high ? c.high[i] : value;
+    }
+    if (!changed) return;
+  }
+}
+
+void read_columns(const ProblemView &v, Tracking &t, const Term &term, int to) {
+  const int n = v.variable_count;
+  const int32_t *variables = v.term_variables + term.variables;
+  for (int k = 0; k < term.rows; ++k) {
+    const Lane *row = t.now.jacobian + size_t(term.row + k) * n;
+    for (int i = 0; i < term.variable_count; ++i)
+      t.columns[size_t(variables[i]) * t.rows + to + k] = get(row[variables[i]], 0);
+  }
+}
+
+// Where the freedom is drawn to: preferences on single joints and the reference in the centre, others in rows.
+void read_preferences(const ProblemView &v, const TrackControl &c, Tracking &t) {
+  const int n = v.variable_count;
+  double *weight = t.way;
+  for (int i = 0; i < n; ++i) {
+    const double w = c.reference_weight * c.reference_weight;
+    weight[i] = kLaziness * kLaziness + w;
+    t.center[i] = -w * c.pull * (c.start[i] - c.reference[i]);
+  }
+  int to = v.must_rows;
+  for (int k = 0; k < v.term_count; ++k) {
+    const Term &term = v.terms[k];
+    if (term.priority == 0) continue;
+    const int32_t *variables = v.term_variables + term.variables;
+    if (single_joints(term)) {
+      for (int i = 0; i < term.variable_count; ++i) {
+        const double slope = get(t.now.jacobian[size_t(term.row + i) * n + variables[i]], 0);
+        weight[variables[i]] += slope * slope;
+        t.center[variables[i]] -= slope * c.pull * get(t.now.residual[term.row + i], 0);
+      }
+      continue;
+    }
+    read_columns(v, t, term, to);
+    double damping = kPreferenceDamping;
+    for (int p = 1; p < term.priority && p < 4; ++p) damping *= 100.0;
+    for (int l = 0; l < term.rows; ++l) {
+      t.damping[to + l] = damping;
+      double along = 0;
+      for (int i = 0; i < term.variable_count; ++i) along += t.columns[size_t(variables[i]) * t.rows + to + l] * c.coast[variables[i]];
+      t.wanted[to + l] = along - c.pull * get(t.now.residual[term.row + l], 0);
+    }
+    to += term.rows;
+  }
+  for (int i = 0; i < n; ++i) {
+    const double center = c.coast[i] + t.center[i] / weight[i];
+    t.center[i] = center < c.low[i] ? c.low[i] : center > c.high[i] ? c.high[i] : center;
+  }
+}
+
+// The share of what was missed before that this step may make up for.
+double catch_up(const ProblemView &v, const TrackControl &c, Tracking &t) {
+  const int n = v.variable_count, rows = t.rows;
+  double cost = 0;
+  for (int k = 0; k < v.must_rows; ++k) cost += c.missed[k] * c.missed[k];
+  if (cost < 1e-24) return 1.0;
+  for (int k = 0; k < v.must_rows; ++k) t.damping[k] = c.damping * cost + kLeastDamping;
+  double *metric = t.best;
+  for (int i = 0; i < n; ++i) metric[i] = t.metric[i];
+  for (bool again = true; again;) {
+    again = false;
+    for (int k = 0; k < rows; ++k) t.right[k] = k < v.must_rows ? -c.missed[k] : 0.0;
+    solve_rows(t, rows, n, metric, t.right);
+    for (int i = 0; i < n; ++i) {
+      t.way[i] = metric[i] * dot(t.columns + size_t(i) * rows, t.right, rows);
+      const bool blocked = t.way[i] > 0.0 ? c.start[i] >= v.upper[i] : t.way[i] < 0.0 && c.start[i] <= v.lower[i];
+      if (blocked) metric[i] = 0.0, again = true;
+    }
+  }
+  double share = 1.0;
+  for (int i = 0; i < n; ++i) {
+    const double own = share_of_way(t.way[i], kSpeedShare * c.velocity[i], kBrakeShare * c.acceleration[i]);
+    share = own < share ? own : share;
+  }
+  return share;
+}
+
+size_t bytes(const ProblemView &v) {
+  Arena arena{nullptr, sizeof(Tracking) + 64};
+  Tracking t;
+  t.layout(v, arena);
+  return (arena.used + 127) & ~size_t(63);
+}
+
+void start(const ProblemView &v, void *memory) {
+  Arena arena{static_cast<char *>(memory), 0};
+  Tracking &t = *arena.take<Tracking>(1);
+  t.layout(v, arena);
+  for (size_t k = 0; k < size_t(v.variable_count) * size_t(t.rows); ++k) t.columns[k] = 0.0;
+  for (size_t k = 0; k < size_t(v.row_count) * size_t(v.variable_count); ++k) t.now.jacobian[k] = Lane(0.0);
+}
+
+bool within_tolerance(const ProblemView &v, const Evaluation &e) {
+  for (int k = 0; k < v.term_count; ++k) {
+    const Term &term = v.terms[k];
+    if (term.priority == 0 && !(get(e.term_norm[k], 0) <= term.tolerance * term.tolerance)) return false;
+  }
+  return true;
+}
+
+// Whether what is still to be gained is less than a small part of every tolerance.
+bool arrived(const ProblemView &v, const double *gap) {
+  for (int k = 0; k < v.term_count; ++k) {
+    const Term &term = v.terms[k];
+    if (term.priority > 0) continue;
+    double square = 0;
+    for (int l = 0; l < term.rows; ++l) square += gap[term.row + l] * gap[term.row + l];
+    const double bound = kDone * term.tolerance * term.weight;
+    if (!(square <= bound * bound)) return false;
+  }
+  return true;
+}
+
+void read_must_columns(const ProblemView &v, Tracking &t) {
+  for (int k = 0; k < v.term_count; ++k)
+    if (v.terms[k].priority == 0) read_columns(v, t, v.terms[k], v.terms[k].row);
+}
+
+// One Gauss-Newton iteration from c.change, where the musts are off by `gap` of squared norm `square`.
+void improve(const ProblemView &v, TrackControl &c, Tracking &t, const double *gap, double square) {
+  for (int k = 0; k < v.must_rows; ++k) {
+    t.wanted[k] = -gap[k];
+    t.damping[k] = c.damping * square + kLeastDamping;
+  }
+  for (int i = 0; i < v.variable_count; ++i) {
+    if (c.change[i] == 0.0) continue;
+    const double *column = t.columns + size_t(i) * t.rows;
+    for (int k = 0; k < v.must_rows; ++k) t.wanted[k] += c.change[i] * column[k];
+  }
+  solve_bounded(c, t, v.variable_count, c.change);
+}
+
+bool step(const ProblemView &v, void *memory, TrackControl &c) {
+  Tracking &t = *static_cast<Tracking *>(memory);
+  const Situation situation{c.data, c.posture, c.callback, c.context};
+  const int n = v.variable_count, musts = v.must_rows;
+  for (int i = 0; i < n; ++i) {
+    const double guess = c.guess[i];
+    c.change[i] = guess < c.low[i] ? c.low[i] : guess > c.high[i] ? c.high[i] : guess;
+    t.metric[i] = c.metric[i];
+    t.side[i] = Side::free;
+  }
+  double left = 0.0, best = 1e300;
+  for (int iteration = 0;; ++iteration) {
+    for (int i = 0; i < n; ++i) t.now.q[i] = Lane(c.start[i] + c.change[i]);
+    if (!evaluate<true>(v, situation, t.now, iteration == 0 ? 1 << 30 : 0, c.buffer)) return false;
+    ++c.evaluations;
+    double cost = 0;
+    for (int k = 0; k < musts; ++k) {
+      t.residual[k] = get(t.now.residual[k], 0);
+      cost += t.residual[k] * t.residual[k];
+    }
+    read_must_columns(v, t);
+    if (iteration == 0) {
+      if (c.fresh)
+        for (int k = 0; k < musts; ++k) c.missed[k] = t.residual[k];
+      read_preferences(v, c, t);
+      left = 1.0 - catch_up(v, c, t);
+    }
+    double square = 0;
+    for (int k = 0; k < musts; ++k) {
+      t.gap[k] = t.residual[k] - left * c.missed[k];
+      square += t.gap[k] * t.gap[k];
+    }
+    // The guess knows nothing of preferences: it is never the answer, unless it has to be.
+    const bool better = iteration == 0 ? c.iterations == 0 : square < best;
+    if (better) {
+      best = square;
+      c.cost = cost;
+      c.within = within_tolerance(v, t.now);
+      for (int i = 0; i < n; ++i) t.best[i] = c.change[i];
+      for (int k = 0; k < musts; ++k) t.best_residual[k] = t.residual[k];
+    }
+    if (iteration >= c.iterations || (better && arrived(v, t.gap))) break;
+    improve(v, c, t, t.gap, square);
+  }
+  for (int i = 0; i < n; ++i) c.change[i] = t.best[i];
+  for (int k = 0; k < musts; ++k) c.missed[k] = t.best_residual[k];
+  return true;
+}
+
+}  // namespace
+
+extern const TrackKernels track_kernels;
+const TrackKernels track_kernels{bytes, start, step};
+
+}  // namespace MEMETIK_ARCH
+}  // namespace memetik

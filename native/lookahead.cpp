@@ -1,0 +1,86 @@
+#include "lookahead.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace memetik {
+namespace {
+
+constexpr double kTurn = 6.283185307179586;
+constexpr int kIterations = 2;       // of the search in one step of the tracker
+constexpr int kMostCandidates = 8;   // compared before one is chosen
+constexpr int kMostRounds = 40;      // with at least one candidate
+constexpr int kGiveUp = 200;         // rounds without any, after which a much better posture will do
+constexpr double kMuchBetter = 0.25;
+
+}  // namespace
+
+void Lookahead::prepare(const Problem &problem) {
+  problem_ = &problem;
+  running_ = false;
+  options_.round_iterations = kIterations;
+  const ProblemView v = problem.view();
+  const size_t n = size_t(v.variable_count);
+  int most_rows = 0;
+  for (int t = 0; t < v.term_count; ++t) most_rows = std::max(most_rows, int(v.terms[t].rows));
+  memory_.get(active_search_kernels().island_bytes(v, options_));
+  candidate_.assign(n, 0.0), best_.assign(n, 0.0), chosen_.assign(n, 0.0), nearest_.assign(n, 0.0);
+  buffer_.assign(size_t(v.dof) + n + size_t(most_rows) * (1 + n), 0.0);
+}
+
+void Lookahead::start(const Place &place) {
+  std::copy(place.variables, place.variables + best_.size(), best_.begin());
+  control_ = {};
+  control_.data = place.data, control_.posture = place.posture, control_.seed = best_.data();
+  control_.callback = place.callback, control_.context = place.context, control_.buffer = buffer_.data();
+  control_.random = {0x9e3779b97f4a7c15ull * ++stretch_, 0};
+  control_.index = 1;  // the seed's own basin is what the tracker itself is in
+  control_.candidate = candidate_.data(), control_.best = best_.data(), control_.best_cost = 1e300;
+  active_search_kernels().start(problem_->view(), options_, memory_.data(), control_);
+  rounds_ = candidates_ = 0;
+  running_ = true;
+}
+
+// Keeps the candidate if it is the one reached in the fewest steps.
+void Lookahead::consider(const Place &place) {
+  const ProblemView v = problem_->view();
+  double steps = 0;
+  for (int i = 0; i < v.variable_count; ++i) {
+    const size_t k = size_t(i);
+    const double from = place.variables[i];
+    double value = candidate_[k];
+    if (problem_->turns()[k]) {
+      const double shifted = value - kTurn * std::round((value - from) / kTurn);
+      if (shifted >= v.lower[i] && shifted <= v.upper[i]) value = shifted;
+    }
+    chosen_[k] = value;
+    if (value != from) steps = std::max(steps, std::abs(value - from) / place.velocity[i]);
+  }
+  if (candidates_++ == 0 || steps < nearest_steps_) nearest_steps_ = steps, nearest_ = chosen_;
+}
+
+bool Lookahead::search(const Place &place, double cost, std::vector<double> &found) {
+  if (!running_) start(place);
+  const ProblemView v = problem_->view();
+  const SearchKernels &kernels = active_search_kernels();
+  control_.data = place.data, control_.posture = place.posture;
+  control_.callback = place.callback, control_.context = place.context;
+  control_.best_cost = 1e300;  // targets move: what was good is no longer comparable
+  const RoundEnd ended = kernels.round(v, options_, memory_.data(), control_);
+  ++rounds_;
+  if (ended == RoundEnd::failed) return false;
+  if (ended == RoundEnd::candidate) {
+    consider(place);
+    kernels.reject(v, options_, memory_.data(), control_);
+  }
+  if (candidates_ == 0 && rounds_ >= kGiveUp && control_.best_cost < kMuchBetter * cost) {
+    candidate_ = best_;
+    consider(place);
+  }
+  if (candidates_ == 0 || (candidates_ < kMostCandidates && rounds_ < kMostRounds)) return false;
+  found = nearest_;
+  running_ = false;
+  return true;
+}
+
+}  // namespace memetik

@@ -1,0 +1,356 @@
+"""Follows streaming targets: a posture for each instant, within limits of velocity and acceleration, without jumps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from memetik import _core
+from memetik.errors import GoalError, InvalidInputError, UnknownNameError
+from memetik.goals.base import Goal
+from memetik.goals.posture import Displacement
+from memetik.robot.robot import Robot
+from memetik.solve.problem import Problem
+from memetik.solve.solution import Solution
+
+DEFAULT_SPEED = 2.0
+"""Radians or metres per second of joints for which a robot states no velocity limit, and half of their acceleration."""
+
+_BOUNDS = ((1, "velocity"), (2, "acceleration"), (4, "position"))
+
+
+class Step:
+    """What a tracker did in one step. It unpacks as q, error, saturated.
+
+    q          the posture (dof,).
+    error      the largest error of a must, in metres or radians.
+    saturated  names of joints that are at a bound of velocity, acceleration or position; `bounds` says which.
+    """
+
+    __slots__ = ("_bits", "_errors", "_problem", "error", "q", "recovering", "velocity", "within")
+
+    def __init__(self, problem: Problem, core: Any, dt: float):
+        self._problem = problem
+        self.q: np.ndarray = core.posture
+        self.error: float = core.error
+        self.within: bool = core.within
+        """Whether every must is within its tolerance."""
+        self.recovering: bool = core.steering
+        """Whether the robot is on its way to another posture because it was stuck in this one."""
+        self.velocity: np.ndarray = core.last_change / dt
+        """Of the step, (dof,), radians or metres per second."""
+        self._errors: np.ndarray = core.errors
+        self._bits: bytes = core.saturation
+
+    @property
+    def errors(self) -> dict[str, dict[str, float]]:
+        """How far each goal is from what it asks for, as in a Solution."""
+        return self._problem.named_errors(self._errors)
+
+    @property
+    def bounds(self) -> dict[str, tuple[str, ...]]:
+        """Joints at a bound and which: "velocity", "acceleration", "position"."""
+        names = self._problem.robot.joint_names
+        return {
+            name: tuple(text for bit, text in _BOUNDS if bits & bit)
+            for name, bits in zip(names, self._bits, strict=True)
+            if bits
+        }
+
+    @property
+    def saturated(self) -> tuple[str, ...]:
+        return tuple(self.bounds) if any(self._bits) else ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.q, self.error, self.saturated))
+
+    def __repr__(self) -> str:
+        at = f", at bounds: {', '.join(self.saturated)}" if any(self._bits) else ""
+        return f"<Step error {self.error:.2g}{at}>"
+
+
+class Tracker:
+    """Moves a robot towards targets that arrive one by one, `dt` seconds apart.
+
+    Every step changes the posture by what keeps each joint within its limits of position, velocity and acceleration,
+    including the way it needs to brake. Targets that such motions can follow are followed without lag; what cannot be
+    followed is caught up with as fast as all joints can brake again. Among the postures that meet the goals it moves
+    towards what preferences ask for, and towards the reference posture, so that closed paths end where they began.
+
+    problem             its goals and fixed joints. Each `step` takes the targets that its goals leave open.
+    seed                the posture to start from, (dof,) or {joint: value}; by default the middle of the limits.
+    dt                  seconds from one step to the next.
+    velocity_scale      times the robot's velocity limits: one number, or {joint: number} for some.
+    acceleration_scale  times its acceleration limits, likewise; infinity: no limit.
+    reference           posture that the freedom left by the goals is drawn to; by default the seed. Joints that no goal
+                        moves follow it. `tracker.reference = q` changes it, at each step if wanted (an animation).
+    reference_weight    how much it counts against the weights of preferences; 0: not at all.
+    blend               0..1: 0 gives the posture that the goals ask for, 1 the reference posture.
+    rate                radians per second: how quickly preferences and reference are approached, critically damped.
+    smoothing           0..1: share of the way to a new target that is left for later steps.
+    latency             seconds by which targets come late: they are carried on with their velocity.
+    outlier             metres or radians: a target that jumps by more is not believed for the first `outlier_steps`.
+    patience            seconds without progress after which another posture is searched for, some iterations in each
+                        step, and steered to; infinity: never.
+    iterations          of the local search in one step, at most.
+
+    A tracker belongs to one thread at a time; steps of different trackers run in parallel.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        seed: Any = None,
+        dt: float = 0.01,
+        velocity_scale: float | Mapping[str, float] = 1.0,
+        acceleration_scale: float | Mapping[str, float] = 1.0,
+        reference: Any = None,
+        reference_weight: float = 0.1,
+        blend: float = 0.0,
+        rate: float = 3.0,
+        smoothing: float = 0.0,
+        latency: float = 0.0,
+        outlier: float | None = None,
+        outlier_steps: int = 5,
+        patience: float = 0.3,
+        iterations: int = 6,
+    ):
+        if not isinstance(problem, Problem):
+            raise InvalidInputError(f"a Tracker needs a Problem, not {type(problem).__name__}.")
+        self.robot: Robot = problem.robot
+        self._goals: dict[str, Goal] = dict(zip(problem.goal_names, problem.goals, strict=True))
+        self._disabled: set[str] = set()
+        self._fixed: dict[str, float | None] = dict(problem.fixed)
+        self._problem = problem
+        options = _core.TrackerOptions()
+        for name, value, low, high in (
+            ("dt", dt, 1e-9, 1e9), ("reference_weight", reference_weight, 0.0, 1e9), ("blend", blend, 0.0, 1.0),
+            ("rate", rate, 0.0, 1e6), ("smoothing", smoothing, 0.0, 1.0), ("latency", latency, 0.0, 1e6),
+            ("outlier", math.inf if outlier is None else outlier, 0.0, math.inf), ("patience", patience, 0.0, math.inf),
+        ):  # fmt: skip
+            setattr(options, name, _number(name, value, low, high))
+        options.iterations = _whole("iterations", iterations, 1, 1000)
+        options.outlier_steps = _whole("outlier_steps", outlier_steps, 0, 1_000_000)
+        self._options = options
+        start = problem._checked_seed(seed)
+        if start.ndim != 1:
+            raise InvalidInputError(f"the seed of a Tracker is one posture, not an array {start.shape}.")
+        velocity, acceleration = self._limits(velocity_scale, acceleration_scale)
+        self._core = _core.Tracker(problem._core, velocity, acceleration, np.ascontiguousarray(start), options)
+        self._hold()
+        if reference is not None:
+            self.reference = reference
+
+    def step(self, *targets: Any) -> Step:
+        """Moves for `dt` seconds towards the targets: those left open by enabled goals, in their order, or one dict
+        {goal name: target}, in which those of disabled goals may stay."""
+        callback = self._problem._callback()
+        try:
+            done = self._core.step(targets, callback)
+        except (TypeError, ValueError):
+            done = False  # something needs converting, or a sentence for what is wrong
+        if not done:
+            self._core.step(self._checked(targets), callback)
+        return Step(self._problem, self._core, self._options.dt)
+
+    def reset(self, q: Any = None) -> None:
+        """Puts the robot at rest in a posture, by default the one it is in."""
+        self._core.reset(np.ascontiguousarray(self._posture(self.q if q is None else q, "the posture")))
+
+    @property
+    def q(self) -> np.ndarray:
+        """The posture that the last step gave out, (dof,)."""
+        return self._core.posture
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Of the last step, (dof,), radians or metres per second."""
+        return self._core.last_change / self._options.dt
+
+    @property
+    def problem(self) -> Problem:
+        """The enabled goals and fixed joints, as they are now."""
+        return self._problem
+
+    @property
+    def goals(self) -> tuple[str, ...]:
+        """Names of all goals, also of those that are disabled."""
+        return tuple(self._goals)
+
+    @property
+    def reference(self) -> np.ndarray:
+        """The posture that the freedom left by the goals is drawn to, (dof,)."""
+        return self._core.reference
+
+    @reference.setter
+    def reference(self, posture: Any) -> None:
+        self._core.set_reference(np.ascontiguousarray(self._posture(posture, "the reference")))
+
+    @property
+    def blend(self) -> float:
+        """0: the posture that the goals ask for, 1: the reference posture. What changes it moves within the limits."""
+        return self._options.blend
+
+    @blend.setter
+    def blend(self, value: float) -> None:
+        self._options.blend = _number("blend", value, 0.0, 1.0)
+        self._core.set_options(self._options)
+
+    @property
+    def reference_weight(self) -> float:
+        """How much the reference posture counts against the weights of preferences."""
+        return self._options.reference_weight
+
+    @reference_weight.setter
+    def reference_weight(self, value: float) -> None:
+        self._options.reference_weight = _number("reference_weight", value, 0.0, 1e9)
+        self._core.set_options(self._options)
+
+    @property
+    def dt(self) -> float:
+        """Seconds from one step to the next."""
+        return self._options.dt
+
+    @dt.setter
+    def dt(self, value: float) -> None:
+        self._options.dt = _number("dt", value, 1e-9, 1e9)
+        self._core.set_options(self._options)
+
+    def add(self, goal: Goal) -> str:
+        """One more goal, from the next step on. Returns its name."""
+        if not isinstance(goal, Goal):
+            raise GoalError(f"goals are made by mk.Pose, mk.Position and the like, not {type(goal).__name__}.")
+        name, k = goal.name or goal.default_name(), 2
+        while name in self._goals:
+            if goal.name:
+                raise GoalError(f"this tracker has a goal {name!r} already.")
+            name, k = f"{goal.default_name()}_{k}", k + 1
+        self._change({**self._goals, name: goal}, self._disabled, self._fixed)
+        return name
+
+    def remove(self, name: str) -> None:
+        """Without this goal, from the next step on."""
+        self._known(name)
+        self._change({k: g for k, g in self._goals.items() if k != name}, self._disabled - {name}, self._fixed)
+
+    def replace(self, name: str, goal: Goal) -> None:
+        """Another goal in the place of this one, under its name."""
+        self._known(name)
+        self._change({**self._goals, name: goal}, self._disabled, self._fixed)
+
+    def enable(self, name: str, enabled: bool = True) -> None:
+        """Whether a goal counts. One that does not takes no target either."""
+        self._known(name)
+        self._change(self._goals, self._disabled - {name} if enabled else self._disabled | {name}, self._fixed)
+
+    def disable(self, name: str) -> None:
+        """Lets a goal not count until it is enabled again."""
+        self.enable(name, False)
+
+    def set_weight(self, name: str, weight: float) -> None:
+        """Another weight for a goal."""
+        self._known(name)
+        self.replace(name, replace(self._goals[name], weight=weight))
+
+    def fix(self, joints: str | Iterable[str] | Mapping[str, float]) -> None:
+        """Holds joints where they are, or brings them to {joint: value} within the limits and holds them there."""
+        given: dict[str, float | None]
+        if isinstance(joints, Mapping):
+            given = {name: float(value) for name, value in joints.items()}
+        else:
+            given = dict.fromkeys((joints,) if isinstance(joints, str) else joints)
+        for name, value in given.items():
+            entry = self.robot.joint_index(name)
+            if value is not None and not self.robot.lower[entry] <= value <= self.robot.upper[entry]:
+                raise InvalidInputError(
+                    f"joint {name!r} cannot be fixed at {value:g}: its limits are {self.robot.lower[entry]:g} to "
+                    f"{self.robot.upper[entry]:g}."
+                )
+        self._change(self._goals, self._disabled, {**self._fixed, **given})
+
+    def free(self, joints: str | Iterable[str]) -> None:
+        """Lets the goals move these joints again."""
+        names = (joints,) if isinstance(joints, str) else tuple(joints)
+        for name in names:
+            self.robot.joint_index(name)
+        self._change(self._goals, self._disabled, {k: v for k, v in self._fixed.items() if k not in names})
+
+    def __repr__(self) -> str:
+        off = f", {', '.join(sorted(self._disabled))} disabled" if self._disabled else ""
+        return f"<Tracker of {self.robot.name!r}, {', '.join(self._goals) or 'no goals'}{off}, every {self.dt:g} s>"
+
+    def _change(self, goals: dict[str, Goal], disabled: set[str], fixed: dict[str, float | None]) -> None:
+        # Names stay what they are when other goals come and go.
+        counting = [replace(goal, name=name) for name, goal in goals.items() if name not in disabled]
+        if not counting:
+            counting = [Displacement(self.reference)]
+        problem = Problem(self.robot, counting, fixed=fixed)
+        self._problem, self._goals, self._disabled, self._fixed = problem, goals, disabled, fixed
+        self._hold()
+
+    def _hold(self) -> None:
+        entries = [self.robot.joint_index(name) for name in self._fixed]
+        q = self.q
+        values = [q[k] if value is None else value for k, value in zip(entries, self._fixed.values(), strict=True)]
+        self._core.use(self._problem._core, entries, [float(value) for value in values])
+
+    def _known(self, name: str) -> None:
+        if name not in self._goals:
+            raise UnknownNameError("goal", name, "this tracker", self._goals)
+
+    def _posture(self, given: Any, what: str) -> np.ndarray:
+        if isinstance(given, Solution | Step):
+            given = given.q
+        array = self.robot.q(given) if isinstance(given, Mapping) else np.array(given, dtype=float, order="C")
+        if array.shape != (self.robot.dof,) or not np.isfinite(array).all():
+            raise InvalidInputError(
+                f"{what} is {self.robot.dof} finite numbers or {{joint: value}}, not {given!r:.80}."
+            )
+        return array
+
+    def _checked(self, targets: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
+        if len(targets) == 1 and isinstance(targets[0], Mapping):
+            targets = ({name: t for name, t in targets[0].items() if name not in self._disabled},)
+        checked = self._problem._checked_targets(targets)
+        for target, declared in zip(checked, self._problem.open_targets, strict=True):
+            if target.ndim > len(declared.shape):
+                name = self._problem.goal_names[declared.goal]
+                raise InvalidInputError(f"a Tracker takes one target at a time for {name!r}, not {target.shape}.")
+        return checked
+
+    def _limits(self, velocity_scale: Any, acceleration_scale: Any) -> tuple[np.ndarray, np.ndarray]:
+        robot = self.robot
+        velocity = np.where(np.isfinite(robot.velocity), robot.velocity, DEFAULT_SPEED)
+        acceleration = np.where(np.isfinite(robot.acceleration), robot.acceleration, 2.0 * velocity)
+        scales = []
+        for name, given in (("velocity_scale", velocity_scale), ("acceleration_scale", acceleration_scale)):
+            scale = np.ones(robot.dof)
+            if isinstance(given, Mapping):
+                for joint, value in given.items():
+                    scale[robot.joint_index(joint)] = _number(f"the {name} of {joint!r}", value, 0.0, math.inf)
+            else:
+                scale[:] = _number(name, given, 0.0, math.inf)
+            scales.append(scale)
+        with np.errstate(invalid="ignore"):
+            limits = [
+                np.nan_to_num(x * s, nan=0.0, posinf=np.inf)
+                for x, s in zip((velocity, acceleration), scales, strict=True)
+            ]
+        return limits[0], limits[1]
+
+
+def _number(name: str, value: Any, low: float, high: float) -> float:
+    if not isinstance(value, int | float | np.number) or not low <= value <= high:
+        raise InvalidInputError(f"{name} of a Tracker must be a number in {low:g}..{high:g}, not {value!r}.")
+    return float(value)
+
+
+def _whole(name: str, value: Any, low: int, high: int) -> int:
+    if not isinstance(value, int | np.integer) or not low <= value <= high:
+        raise InvalidInputError(f"{name} of a Tracker must be a whole number in {low}..{high}, not {value!r}.")
+    return int(value)
