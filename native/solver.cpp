@@ -269,6 +269,8 @@ class Solve {
     if (!state.started) start(state, island);
     IslandControl &c = state.control;
     const int64_t starts = c.counts.starts;
+    // A candidate that is turned away ends a round early: the rounds that follow it are paid from the same purse.
+    const int64_t purse = c.counts.evaluations + int64_t(request_.options.round_iterations) * 8;
     while (true) {
       const RoundEnd ended = kernels_.round(view_, request_.options, state.memory, c);
       if (ended == RoundEnd::failed) {
@@ -279,6 +281,7 @@ class Solve {
       if (accept(state, generation, island)) break;
       if (stop_.load(std::memory_order_relaxed)) break;
       kernels_.reject(view_, request_.options, state.memory, c);
+      if (c.counts.evaluations >= purse) break;
       if (std::isfinite(request_.timeout) && elapsed() > request_.timeout) break;
     }
     starts_.fetch_add(c.counts.starts - starts, std::memory_order_relaxed);
