@@ -41,7 +41,7 @@ using TermTuple = std::tuple<int, int, int, int, int, std::vector<int>, int, int
 Problem *make_problem(const Tree &tree, const std::vector<PointTuple> &points, const std::vector<TermTuple> &terms,
                       Input<double> lower, Input<double> upper, const std::vector<int> &held,
                       const std::vector<std::tuple<int, int>> &targets, const std::vector<std::tuple<int, int, int, int>> &copies,
-                      const std::vector<std::tuple<int, int, int>> &seed_copies, const CollisionRobot *bodies) {
+                      const std::vector<std::tuple<int, int, int>> &seed_copies, bool with_bodies) {
   std::vector<PointSpec> point_specs;
   for (const auto &[link, placement] : points) point_specs.push_back({link, to_placement(placement)});
   std::vector<TermSpec> specs;
@@ -75,7 +75,7 @@ Problem *make_problem(const Tree &tree, const std::vector<PointTuple> &points, c
   std::vector<SeedCopy> seeds;
   for (const auto &[entry, term, to] : seed_copies) seeds.push_back({entry, place(term, to)});
   return new Problem(tree, std::move(point_specs), std::move(specs), std::move(limits), std::move(target_specs),
-                     std::move(target_copies), std::move(seeds), bodies);
+                     std::move(target_copies), std::move(seeds), with_bodies);
 }
 
 struct Settings {
@@ -353,7 +353,7 @@ void bind_problem(nb::module_ &m) {
 
   nb::class_<Problem>(m, "Problem", "A compiled problem.")
       .def(nb::new_(&make_problem), "tree"_a, "points"_a, "terms"_a, "lower"_a, "upper"_a, "held"_a, "targets"_a, "copies"_a,
-           "seed_copies"_a, "bodies"_a = nb::none())
+           "seed_copies"_a, "with_bodies"_a = false)
       .def_prop_ro("variables", [](const Problem &p) { return p.sources(); })
       .def_prop_ro("rows", [](const Problem &p) { return p.view().row_count; })
       .def_prop_ro("must_rows", [](const Problem &p) { return p.view().must_rows; })

@@ -150,7 +150,7 @@ int demands_of(const TermSpec &spec) {
 
 Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<TermSpec> specs, LimitSpec limits,
                  std::vector<TargetSpec> targets, std::vector<TargetCopy> copies, std::vector<SeedCopy> seed_copies,
-                 const CollisionRobot *bodies)
+                 bool with_bodies)
     : targets_(std::move(targets)), seed_copies_(std::move(seed_copies)), copies_(std::move(copies)) {
   const TreeView t = tree.view();
   dof_ = t.dof;
@@ -202,8 +202,7 @@ Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<Te
     if ((target.form == TargetForm::pose && target.size != 16) || (target.form == TargetForm::rotation && target.size != 9))
       refuse("an open target has the wrong size for what it holds.");
 
-  if (bodies && bodies->axis_count > t.axis_count) refuse("the bodies belong to a robot with more axes than this one.");
-  choose_axes(tree, points, specs, limits.held, bodies);
+  choose_axes(tree, points, specs, limits.held, with_bodies);
   for (const TermSpec &spec : specs)
     if (spec.priority == 0) demands_ += demands_of(spec);
   for (const TermSpec &spec : specs) data_.insert(data_.end(), spec.data.begin(), spec.data.end());
@@ -218,7 +217,7 @@ Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<Te
 }
 
 void Problem::choose_axes(const Tree &tree, const std::vector<PointSpec> &points, const std::vector<TermSpec> &specs,
-                          const std::vector<char> &held, const CollisionRobot *bodies) {
+                          const std::vector<char> &held, bool with_bodies) {
   const TreeView t = tree.view();
   bool mass = false;
   std::vector<char> used(size_t(t.axis_count), 0), wanted(size_t(dof_), 0);
@@ -238,10 +237,8 @@ void Problem::choose_axes(const Tree &tree, const std::vector<PointSpec> &points
   for (int a = 0; a < t.axis_count; ++a)
     if (used[size_t(a)]) wanted[size_t(t.axes[a].variable)] = 1;
 
-  // What moves only bodies is placed, and stays as the seed has it.
-  if (bodies)
-    for (const BodyGroup &group : bodies->groups)
-      for (int a = group.axis; a >= 0 && !used[size_t(a)]; a = t.axes[a].parent) used[size_t(a)] = 1;
+  // Axes that move nothing but bodies are placed, and stay as the seed has them.
+  if (with_bodies) std::fill(used.begin(), used.end(), 1);
 
   std::vector<int> variable_of(size_t(dof_), -1);
   for (int entry = 0; entry < dof_; ++entry) {
@@ -263,11 +260,10 @@ void Problem::choose_axes(const Tree &tree, const std::vector<PointSpec> &points
                          {body.moment[0] / body.mass, body.moment[1] / body.mass, body.moment[2] / body.mass},
                          active[size_t(a)]});
   }
-  if (bodies)
+  if (with_bodies)
     for (int a = 0; a < t.axis_count; ++a) {
       const Axis &axis = t.axes[a];
-      collision_axes_.push_back({std::max(active[size_t(a)], 0), axis.parent, used[size_t(a)] ? variable_of[size_t(axis.variable)] : -1,
-                                 axis.prismatic, axis.multiplier});
+      collision_axes_.push_back({active[size_t(a)], axis.parent, variable_of[size_t(axis.variable)], axis.prismatic, axis.multiplier});
     }
   if (mass) {
     total_mass_ = t.mass;

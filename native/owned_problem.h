@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "owned_collision.h"
+#include "collision_kernels.h"
 #include "owned_tree.h"
 #include "problem.h"
 
@@ -62,7 +62,7 @@ class Problem {
   // Throws std::invalid_argument with a sentence where the parts do not fit together.
   Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<TermSpec> terms, LimitSpec limits,
           std::vector<TargetSpec> targets, std::vector<TargetCopy> copies, std::vector<SeedCopy> seed_copies,
-          const CollisionRobot *bodies);
+          bool with_bodies);
 
   ProblemView view() const;
   const std::vector<double> &data() const { return data_; }
@@ -81,7 +81,7 @@ class Problem {
 
  private:
   void choose_axes(const Tree &tree, const std::vector<PointSpec> &points, const std::vector<TermSpec> &specs,
-                   const std::vector<char> &held, const CollisionRobot *bodies);
+                   const std::vector<char> &held, bool with_bodies);
   void add_term(const TermSpec &spec, const std::vector<int> &data_offset, size_t index);
   void place_joints(const TermSpec &spec, const Term &term, std::vector<int> &variables);
 

@@ -18,6 +18,7 @@ from memetik.robot.manipulability import manipulability
 from memetik.robot.robot import Robot
 from memetik.robot.transforms import as_pose
 from memetik.solve.batch import run_batch
+from memetik.solve.confinement import Confinement
 from memetik.solve.methods import Memetic, method_named
 from memetik.solve.solution import BatchSolution, Record, Solution
 
@@ -38,11 +39,22 @@ class Problem:
 
     robot   the robot.
     goals   what is wanted. Goals whose target was left open get it at each solve.
+    scene   what the robot must not touch, seen as it is at each solve: an mk.Scene, or any object with collides(q).
+    self_collision
+            whether the robot must not touch itself; by default it must not where there is a scene.
+    margin  metres: the clearance that is asked for.
     fixed   joints that keep the seed's value: names, or {name: value} to hold them there.
     """
 
     def __init__(
-        self, robot: Robot, goals: Goal | Iterable[Goal], *, fixed: Iterable[str] | Mapping[str, float] | None = None
+        self,
+        robot: Robot,
+        goals: Goal | Iterable[Goal],
+        *,
+        scene: Any = None,
+        self_collision: bool | None = None,
+        margin: float = 0.0,
+        fixed: Iterable[str] | Mapping[str, float] | None = None,
     ):
         if not isinstance(robot, Robot):
             raise InvalidInputError(
@@ -56,6 +68,14 @@ class Problem:
         if not self.goals:
             raise GoalError("a Problem needs at least one goal.")
         self.fixed: dict[str, float | None] = dict(fixed) if isinstance(fixed, Mapping) else dict.fromkeys(fixed or ())
+        self.scene, self.self_collision, self.margin = scene, self_collision, float(margin)
+        if not (math.isfinite(self.margin) and self.margin >= 0.0):
+            raise InvalidInputError(f"margin is in metres and must not be negative, not {margin!r}.")
+        self._stand_in = scene if hasattr(scene, "collides") else None
+        self.confinement: Confinement | None = None
+        if self._stand_in is None and (scene is not None or self_collision):
+            checks_itself = self_collision if self_collision is not None else True
+            self.confinement = Confinement(robot, scene, checks_itself, self.margin)
         self._compile()
 
     def _compile(self) -> None:
@@ -76,7 +96,7 @@ class Problem:
             ],
             compiler.copies,
             compiler.seed_copies,
-            None,
+            self.confinement is not None,
         )
         # The core sorts terms by priority; its order is what errors come in.
         order = sorted(range(len(compiler.terms)), key=lambda k: self.goals[compiler.terms[k].goal].priority)
@@ -159,7 +179,7 @@ class Problem:
         if plain and base is None and keep == "best":
             # The straight way to the core; it hands back what has to be converted or mended first.
             try:
-                outcome = self._core.solve(targets, self._posture(seed), settings, None, valid, self._callback())
+                outcome = self._run(targets, self._posture(seed), settings, None, valid, None)
             except TypeError:
                 outcome = None
             if outcome is not None:
@@ -176,7 +196,7 @@ class Problem:
             options = {"timeout": timeout, "evaluations": evaluations, "rng": rng, "method": method}
             return self._solve_batch(checked, np.atleast_2d(seeds), settings, base, counts.pop(), valid, keep, options)
         shift = None if base is None else np.ascontiguousarray(base[:3])
-        outcome = self._core.solve(checked, seeds, settings, shift, valid, self._callback(base))
+        outcome = self._run(checked, seeds, settings, shift, valid, base)
         return Solution(self, checked, outcome, "approximate" if approximate and not outcome.success else None)
 
     def solve_all(
@@ -201,7 +221,7 @@ class Problem:
         settings = self._settings(timeout, evaluations, None, rng, 1, 0.0, None, method, most, distinct)
         checked = self._checked_targets(targets)
         seeds = self._checked_seed(seed)
-        outcome = self._core.solve(checked, seeds, settings, None, valid, self._callback())
+        outcome = self._run(checked, seeds, settings, None, valid, None)
         shared = {name: getattr(outcome, name) for name in ("seconds", "evaluations", "starts")}
         found = [
             Solution(
@@ -213,6 +233,16 @@ class Problem:
             for q, errors, cost in outcome.answers
         ]
         return sorted(found, key=lambda solution: float(np.abs(solution.q - seeds).max()))
+
+    def _run(self, targets: Any, seed: np.ndarray, settings: Any, shift: Any, valid: Any, base: Any) -> Any:
+        """One solve by the core; None where a target has to be mended first."""
+        if self._stand_in is not None:
+            valid = _free_and(self._stand_in, valid)
+        if self.confinement is None:
+            return self._core.solve(targets, seed, settings, shift, valid, self._callback(base))
+        if base is not None:
+            raise InvalidInputError("a scene and another base do not go together: place the robot with robot.at(base).")
+        return self._core.solve(targets, seed, settings, None, valid, self._callback(), *self.confinement.arguments())
 
     def _select(
         self, select: str, targets: Any, seed: Any, timeout: Any, evaluations: Any, rng: Any, method: Any, valid: Any
@@ -244,6 +274,8 @@ class Problem:
         keep: str,
         options: dict[str, Any],
     ) -> Any:
+        if self.confinement is not None or self._stand_in is not None:
+            raise InvalidInputError("batches in a scene are solved element by element: call solve() for each.")
         if self._callbacks:
             raise InvalidInputError("a batch is solved natively: goals of your own in Python are for single solves.")
         if keep == "all":
@@ -394,7 +426,7 @@ class Problem:
         return make_callback(self._callbacks, self._core.variables, base)
 
     def __reduce__(self) -> Any:
-        return _rebuild, (self.robot, self.goals, self.fixed)
+        return _rebuild, (self.robot, self.goals, self.scene, self.self_collision, self.margin, self.fixed)
 
     def __repr__(self) -> str:
         return f"<Problem on {self.robot.name!r}: {len(self.variables)} joints, {', '.join(self.goal_names)}>"
@@ -403,13 +435,29 @@ class Problem:
 MEMETIC = Memetic()
 
 
-def solve(robot: Robot, goals: Goal | Iterable[Goal], *, fixed: Any = None, **options: Any) -> Solution:
-    """Finds a posture of `robot` that meets `goals`: Problem(robot, goals).solve(...) in one call."""
-    return Problem(robot, goals, fixed=fixed).solve(**options)
+def solve(
+    robot: Robot,
+    goals: Goal | Iterable[Goal],
+    *,
+    scene: Any = None,
+    self_collision: bool | None = None,
+    margin: float = 0.0,
+    fixed: Any = None,
+    **options: Any,
+) -> Solution:
+    """Finds a posture of `robot` that meets `goals`: Problem(robot, goals, ...).solve(...) in one call."""
+    problem = Problem(robot, goals, scene=scene, self_collision=self_collision, margin=margin, fixed=fixed)
+    return problem.solve(**options)
 
 
-def _rebuild(robot: Robot, goals: tuple[Goal, ...], fixed: Any) -> Problem:
-    return Problem(robot, goals, fixed=fixed)
+def _rebuild(
+    robot: Robot, goals: tuple[Goal, ...], scene: Any, self_collision: bool | None, margin: float, fixed: Any
+) -> Problem:
+    return Problem(robot, goals, scene=scene, self_collision=self_collision, margin=margin, fixed=fixed)
+
+
+def _free_and(model: Any, valid: Callable[[np.ndarray], Any] | None) -> Callable[[np.ndarray], bool]:
+    return lambda q: not model.collides(q) and (valid is None or bool(valid(q)))
 
 
 def _unique_names(goals: Sequence[Goal]) -> tuple[str, ...]:
