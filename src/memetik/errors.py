@@ -41,7 +41,9 @@ class MissingExtraError(MemetikError, ImportError):
     """An optional dependency is needed and not installed."""
 
     def __init__(self, module: str, extra: str, purpose: str):
-        super().__init__(f"{purpose} needs {module!r}, which is not installed; install it with: pip install 'memetik[{extra}]'")
+        super().__init__(
+            f"{purpose} needs {module!r}, which is not installed; install it with: pip install 'memetik[{extra}]'"
+        )
 
 
 def suggest(name: object, choices: Iterable[str], most: int = 12) -> str:

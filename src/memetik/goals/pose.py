@@ -59,7 +59,8 @@ class LinkGoal(Goal):
 class Pose(LinkGoal):
     """The link's frame (or a pose `offset` of it) coincides with the target.
 
-    r = [ R_t^T (x - x_t) ;  rotation_scale * 2 v ],  (w, v) the quaternion of R R_t^T, w >= 0; |2 v| = 2 sin(angle / 2).
+    r = [ R_t^T (x - x_t) ;  rotation_scale * 2 v ],  (w, v) the quaternion of R R_t^T, w >= 0, so that
+    |2 v| = 2 sin(angle / 2).
 
     target              (4, 4) in the world, or in the frame of `relative_to`; None: given at each solve.
     position_tolerance  metres, as one number or for each axis of the target's frame.
@@ -220,7 +221,8 @@ def bands_of(tolerance: Tolerance, name: str) -> tuple[np.ndarray, float]:
     if not isinstance(tolerance, Sequence):
         if not (isinstance(tolerance, int | float | np.floating) and 0.0 < tolerance < math.inf):
             raise GoalError(
-                f"{name} must be a positive number, or three numbers, pairs (lower, upper) or infinities; not {tolerance!r}."
+                f"{name} must be a positive number, or three numbers, pairs (lower, upper) or infinities; "
+                f"not {tolerance!r}."
             )
         return np.zeros((3, 2)), float(tolerance)
     if len(tolerance) != 3:

@@ -320,7 +320,7 @@ class Problem:
             batch.replace(k, again)
         return batch
 
-    def named_errors(self, errors: Sequence[Any]) -> dict[str, dict[str, Any]]:
+    def named_errors(self, errors: Iterable[Any]) -> dict[str, dict[str, Any]]:
         """Errors of the core's terms by goal and label."""
         named: dict[str, dict[str, Any]] = {name: {} for name in self.goal_names}
         for term, error in zip(self._terms, errors, strict=True):
