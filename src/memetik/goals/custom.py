@@ -19,6 +19,8 @@ from memetik.robot.robot import Robot
 from memetik.robot.transforms import inverse, rotation_exp
 
 _STEP = 1e-6  # of central differences, metres and radians
+_AXES = np.arange(3)
+_TURNS = rotation_exp(_STEP * np.eye(3))  # about x, y, z by a step; their transposes turn back
 
 
 class UserTerm:
@@ -39,37 +41,39 @@ class UserTerm:
             raise GoalError(
                 f"{type(goal).__name__} depends on nothing that moves: let it name its `links` or its `joints`."
             )
-        self.rows = len(self._residual(robot.neutral))
+        self.rows = len(self._residual(*self._arguments(robot.neutral)[:2]))
 
     def __call__(self, q: np.ndarray, base: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Residual (rows,) and Jacobian (rows, len(entries)); `base` moves the robot's base elsewhere."""
-        residual = self._residual(q, base)
+        values, poses, motions = self._arguments(q, base)
+        residual = self._residual(values, poses)
         if residual.shape != (self.rows,):
             raise GoalError(
                 f"{type(self.goal).__name__}.residual returned {len(residual)} numbers, and {self.rows} at first: "
                 "their number must not change."
             )
-        values, poses = self._arguments(q, base)
         by_joints, by_links = self._derivative(values, poses)
         jacobian = np.zeros((self.rows, self.robot.dof))
         if by_joints is not None:
             jacobian[:, self.joints] = by_joints
         if by_links is not None:
-            shift = _shift(self.robot, base)
-            for k, link in enumerate(self.links):
-                motion = self.robot.jacobian(link, q)
-                if shift is not None:
-                    motion = np.concatenate([shift[:3, :3] @ motion[:3], shift[:3, :3] @ motion[3:]])
-                jacobian += by_links[:, k] @ motion
+            jacobian += np.tensordot(by_links, motions, 2)
         return residual, np.ascontiguousarray(jacobian[:, self.entries])
 
-    def _arguments(self, q: np.ndarray, base: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        poses = self.robot.pose(self.links, q) if self.links else np.zeros((0, 4, 4))
-        shift = _shift(self.robot, base)
-        return q[self.joints], poses if shift is None else shift @ poses
+    def _arguments(self, q: np.ndarray, base: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What the goal's functions take, and the Jacobians (k, 6, dof) of its links."""
+        count = len(self.links)
+        poses, motions = np.empty((count, 4, 4)), np.empty((count, 6, self.robot.dof))
+        for k, link in enumerate(self.links):
+            self.robot.pose_and_jacobian(link, q, out=(poses[k], motions[k]))
+        if base is not None:
+            shift = base @ inverse(self.robot.base_pose)
+            poses = shift @ poses
+            motions = np.concatenate([shift[:3, :3] @ motions[:, :3], shift[:3, :3] @ motions[:, 3:]], axis=1)
+        return q[self.joints], poses, motions
 
-    def _residual(self, q: np.ndarray, base: np.ndarray | None = None) -> np.ndarray:
-        given = self.goal.residual(*self._arguments(q, base))
+    def _residual(self, values: np.ndarray, poses: np.ndarray) -> np.ndarray:
+        given = self.goal.residual(values, poses)
         residual = np.atleast_1d(np.asarray(given, dtype=float)).ravel()
         if len(residual) == 0 or not np.isfinite(residual).all():
             raise GoalError(f"{type(self.goal).__name__}.residual must return finite numbers, not {given!r}.")
@@ -95,15 +99,12 @@ class UserTerm:
         count = n + 6 * k
         all_values = np.repeat(values[None], 2 * count, axis=0)
         all_poses = np.repeat(poses[None], 2 * count, axis=0)
-        for half, step in ((0, _STEP), (count, -_STEP)):
-            for j in range(n):
-                all_values[half + j, j] += step
+        for half, step, turns in ((0, _STEP, _TURNS), (count, -_STEP, np.swapaxes(_TURNS, 1, 2))):
+            all_values[half + np.arange(n), np.arange(n)] += step
             for link in range(k):
                 first = half + n + 6 * link
-                for axis in range(3):
-                    all_poses[first + axis, link, axis, 3] += step
-                    turned = rotation_exp(step * np.eye(3)[axis]) @ poses[link, :3, :3]
-                    all_poses[first + 3 + axis, link, :3, :3] = turned
+                all_poses[first + _AXES, link, _AXES, 3] += step
+                all_poses[first + 3 + _AXES, link, :3, :3] = turns @ poses[link, :3, :3]
         results = np.asarray(self.goal.residuals(all_values, all_poses), dtype=float)
         if results.shape != (2 * count, self.rows):
             raise GoalError(
@@ -269,8 +270,3 @@ def _entries_in_order(robot: Robot, joints: Sequence[str] | None) -> list[int]:
 
 def _tolerance(goal: Goal) -> float:
     return as_positive(getattr(goal, "tolerance", DEFAULT_TOLERANCE), f"the tolerance of {type(goal).__name__}")
-
-
-def _shift(robot: Robot, base: np.ndarray | None) -> np.ndarray | None:
-    """What takes the robot's poses to where another base has them."""
-    return None if base is None else base @ inverse(robot.base_pose)
