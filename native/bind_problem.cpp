@@ -100,7 +100,7 @@ void apply(const Settings &s, SolveRequest &request) {
   request.approximate = s.approximate, request.trace = s.trace;
 }
 
-// None where a target has to be mended first.
+// None where targets or seed have to be mended first, or told what is wrong with them.
 nb::object solve_one(const Problem &problem, nb::tuple targets, Input<double> posture, const Settings &settings,
                      std::optional<Input<double>> base, nb::object valid, nb::object callback, const CollisionWorld *world,
                      const CollisionWorld *certain_world, double margin, nb::object touches) {
@@ -108,10 +108,9 @@ nb::object solve_one(const Problem &problem, nb::tuple targets, Input<double> po
   apply(settings, request);
   const ProblemView v = problem.view();
   check_shape(posture, "seed", {size_t(v.dof)});
-  check_finite(posture.data(), size_t(v.dof), "seed");
-  if (targets.size() != problem.targets().size())
-    throw std::invalid_argument("this problem has " + std::to_string(problem.targets().size()) + " open targets, and " +
-                                std::to_string(targets.size()) + " were given.");
+  for (int k = 0; k < v.dof; ++k)
+    if (!std::isfinite(posture.data()[k])) return nb::none();
+  if (targets.size() != problem.targets().size()) return nb::none();
   std::vector<Input<double>> arrays;
   arrays.reserve(targets.size());
   for (size_t k = 0; k < targets.size(); ++k) {

@@ -77,8 +77,8 @@ def chain_between(statement: Statement, frame: int, reference: int) -> Chain:
         for axis in reversed(up[common:]):
             builder.join(axis, -1.0)
             builder.fix(inverse(_homogeneous(tree.placements[axis])))
-    elif statement.base is not None:
-        builder.fix(statement.base)
+    elif statement.shift is not None:
+        builder.fix(statement.shift)
     for axis in down[common:]:
         builder.fix(_homogeneous(tree.placements[axis]))
         builder.join(axis, 1.0)

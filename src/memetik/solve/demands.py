@@ -55,7 +55,7 @@ def shortage_of(statement: Statement) -> Shortage | None:
     if not demanding:
         return None
     position, orientation, values = _totals(demanding)
-    problem = replace(statement, terms=tuple(term for term, _ in demanding)).compiled()
+    problem = replace(statement, terms=tuple(term for term, _ in demanding), confinement=None).compiled()
     joints = len(problem.variables)
     rank = _rank(problem, statement)
     if rank >= position + orientation + values:

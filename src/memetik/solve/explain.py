@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,19 +16,27 @@ if TYPE_CHECKING:
     from memetik.solve.solution import Solution
 
 SOLVED = "solved"
+APPROXIMATE = "approximate"
 TOO_FEW_JOINTS = "too few joints for the demands"
+IN_COLLISION = "in collision"
 NOT_FOUND = "not found in time"
 
 
 def reason_of(solution: Solution) -> str:
-    """The solution's reason in a few words. 'out of reach' and 'limits exclude it' are proved; 'too few joints for the
-    demands' holds for all but special targets; 'not found in time' says nothing about what is possible."""
+    """The solution's reason in a few words.
+
+    'out of reach' and 'limits exclude it' are proved. 'too few joints for the demands' holds for all but special
+    targets. 'in collision': postures were found that meet the goals, and all of them touch something. 'not found in
+    time' says nothing about what is possible.
+    """
     if solution.success:
         return SOLVED
     statement = statement_of(solution)
     if proof := proof_of(statement):
         return proof.reason
-    return TOO_FEW_JOINTS if shortage_of(statement) else NOT_FOUND
+    if shortage_of(statement):
+        return TOO_FEW_JOINTS
+    return IN_COLLISION if _turned_away_by_contact(solution) else NOT_FOUND
 
 
 def explain(solution: Solution) -> str:
@@ -38,7 +46,7 @@ def explain(solution: Solution) -> str:
     if solution.success:
         return "\n".join(lines + about)
     statement = statement_of(solution)
-    lines += [*_causes(solution, statement), *_misses(solution, statement), *about]
+    lines += [*_causes(solution, statement), *_misses(solution, statement), *_contacts(solution), *about]
     found = helpful(solution.problem, statement)
     lines += [f"It would be solved {change}." for change in found]
     if not found:
@@ -47,6 +55,8 @@ def explain(solution: Solution) -> str:
 
 
 def _heading(solution: Solution) -> str:
+    if solution.reason == APPROXIMATE:
+        return "Not solved: this is the nearest posture that was found."
     if not solution.success:
         return f"Not solved: {solution.reason}."
     worst = [
@@ -78,6 +88,23 @@ def _misses(solution: Solution, statement: Statement) -> list[str]:
     return [f"The best posture found misses {names[goal]!r}: {', '.join(own)}." for goal, own in parts.items()]
 
 
+def _contacts(solution: Solution) -> list[str]:
+    """What touches what in the best posture found."""
+    problem = solution.problem
+    model: Any = problem._stand_in if problem.confinement is None else problem.confinement.exact
+    if not hasattr(model, "contacts"):
+        return []
+    found = [f"{c.first!r} and {c.second!r} ({_quantity(c.depth, 'm')} deep)" for c in model.contacts(solution.q)[:5]]
+    return [f"In it these touch: {', '.join(found)}."] if found else []
+
+
+def _turned_away_by_contact(solution: Solution) -> bool:
+    counts, problem = solution.statistics, solution.problem
+    if problem._stand_in is not None:
+        return counts.get("rejected", 0) > 0
+    return problem.confinement is not None and counts.get("blocked", 0) > 0
+
+
 def _joints_at_limits(solution: Solution) -> list[str]:
     robot = solution.problem.robot
     near = []
@@ -104,6 +131,8 @@ def _search(solution: Solution) -> str:
     rejected = counts.get("rejected", 0)
     if rejected:
         line += f"; {rejected} met the goals in the search and were turned away when checked"
+    if blocked := counts.get("blocked", 0):
+        line += f"; {blocked} met the goals and touched something"
     return line + "."
 
 

@@ -16,7 +16,7 @@ from memetik.goals.compiler import Compiler, OpenTarget
 from memetik.goals.custom import make_callback
 from memetik.robot.manipulability import manipulability
 from memetik.robot.robot import Robot
-from memetik.robot.transforms import as_pose
+from memetik.robot.transforms import as_pose, inverse
 from memetik.solve.batch import run_batch
 from memetik.solve.confinement import Confinement
 from memetik.solve.methods import Memetic, method_named
@@ -26,6 +26,9 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_TIMEOUT = 0.1
 """Seconds a solve may take where the user bounds neither time nor work."""
+
+MOST_THREADS = 256
+"""As many threads as the core starts at most."""
 
 SELECTIONS = ("first", "nearest", "manipulability")
 """Which of the answers `select=` may ask for."""
@@ -105,10 +108,9 @@ class Problem:
         self.open_targets: tuple[OpenTarget, ...] = tuple(compiler.targets)
         self.goal_names: tuple[str, ...] = _unique_names(self.goals)
         self._neutral = np.array(self.robot.neutral)
-        for name, value in self.fixed.items():
-            if value is not None:
-                self._neutral[self._entry(name)] = float(value)
-        self._held_values = [(self._entry(name), float(v)) for name, v in self.fixed.items() if v is not None]
+        self._held_values = [(self._entry(k), self._held_value(k, v)) for k, v in self.fixed.items() if v is not None]
+        for entry, value in self._held_values:
+            self._neutral[entry] = value
         self._has_preferences = any(goal.priority > MUST for goal in self.goals)
 
     @property
@@ -173,17 +175,17 @@ class Problem:
             approximate,
             trace,
         )
+        if base is not None and (select != "first" or keep != "best"):
+            raise InvalidInputError("select= and keep= take the robot where it stands: place it with robot.at(base).")
         if select != "first":
             return self._select(select, targets, seed, timeout, evaluations, rng, method, valid)
-        plain = seed is None or (type(seed) is np.ndarray and seed.shape == self._neutral.shape)
-        if plain and base is None and keep == "best":
+        if base is None and keep == "best" and (seed is None or self._is_plain(seed)):
             # The straight way to the core; it hands back what has to be converted or mended first.
-            try:
-                outcome = self._run(targets, self._posture(seed), settings, None, valid, None)
-            except TypeError:
-                outcome = None
+            posture = self._posture(seed)
+            outcome = self._run(targets, posture, settings, None, valid, None)
             if outcome is not None:
-                return Solution(self, targets, outcome, "approximate" if approximate and not outcome.success else None)
+                reason = "approximate" if approximate and not outcome.success else None
+                return Solution(self, targets, outcome, reason, posture)
         checked = self._checked_targets(targets)
         seeds = self._checked_seed(seed)
         base = None if base is None else as_pose(base, "the base")
@@ -195,9 +197,9 @@ class Problem:
         if counts:
             options = {"timeout": timeout, "evaluations": evaluations, "rng": rng, "method": method}
             return self._solve_batch(checked, np.atleast_2d(seeds), settings, base, counts.pop(), valid, keep, options)
-        shift = None if base is None else np.ascontiguousarray(base[:3])
-        outcome = self._run(checked, seeds, settings, shift, valid, base)
-        return Solution(self, checked, outcome, "approximate" if approximate and not outcome.success else None)
+        outcome = self._run(checked, seeds, settings, self._shift(base), valid, base)
+        reason = "approximate" if approximate and not outcome.success else None
+        return Solution(self, checked, outcome, reason, seeds, base)
 
     def solve_all(
         self,
@@ -293,8 +295,9 @@ class Problem:
             raise InvalidInputError(f"keep={keep!r} is unknown; it is 'best' or 'all'.")
         if base is not None:
             base = np.ascontiguousarray(np.broadcast_to(base, (count, 4, 4)))
-        arrays = run_batch(self._core, self.open_targets, targets, seeds, settings, base, count)
-        batch = BatchSolution(self, targets, arrays)
+        shift = None if base is None else np.ascontiguousarray(base @ inverse(self.robot.base_pose))
+        arrays = run_batch(self._core, self.open_targets, targets, seeds, settings, shift, count)
+        batch = BatchSolution(self, targets, arrays, seeds, base)
         return batch if valid is None else self._renew_invalid(batch, seeds, base, valid, options)
 
     def _renew_invalid(
@@ -346,10 +349,15 @@ class Problem:
         approximate: bool = False,
         trace: bool = False,
     ) -> Any:
+        numbers = (timeout, refine, evaluations, refine_evaluations, attempts)
+        try:
+            sound = all(number is None or number >= 0 for number in numbers) and 1 <= threads <= MOST_THREADS
+        except TypeError:
+            sound = False
+        if not sound:
+            raise _settings_error(timeout, refine, evaluations, refine_evaluations, attempts, threads, rng)
         if timeout is None:
             timeout = DEFAULT_TIMEOUT if evaluations is None else math.inf
-        elif not timeout >= 0.0:
-            raise InvalidInputError(f"timeout is in seconds and must not be negative, not {timeout!r}.")
         options = MEMETIC.core if method == "memetic" else method_named(method).core
         seed, stream = rng if isinstance(rng, tuple) else (rng, 0)
         if refine is None:
@@ -362,10 +370,25 @@ class Problem:
                 threads, refine, refine_evaluations, collect, distinct, approximate, trace, options,
             )  # fmt: skip
         except TypeError:
+            raise _settings_error(timeout, refine, evaluations, refine_evaluations, attempts, threads, rng) from None
+
+    def _is_plain(self, seed: Any) -> bool:
+        """Whether the core takes this seed as it is."""
+        return type(seed) is np.ndarray and seed.dtype == float and seed.shape == self._neutral.shape
+
+    def _shift(self, base: np.ndarray | None) -> np.ndarray | None:
+        """What the core multiplies the robot's poses with, (3, 4), so that its base stands elsewhere."""
+        return None if base is None else np.ascontiguousarray((base @ inverse(self.robot.base_pose))[:3])
+
+    def _held_value(self, joint: str, value: Any) -> float:
+        entry = self._entry(joint)
+        number = float(self.robot.q({joint: value})[entry])
+        if not self.robot.lower[entry] <= number <= self.robot.upper[entry]:
             raise InvalidInputError(
-                f"timeout={timeout!r} is a number of seconds; evaluations={evaluations!r}, attempts={attempts!r}, "
-                f"threads={threads!r} are whole numbers; rng={rng!r} is a whole number not below zero, or two."
-            ) from None
+                f"joint {joint!r} is to be held at {number:g}, outside its limits {self.robot.lower[entry]:g} to "
+                f"{self.robot.upper[entry]:g}."
+            )
+        return number
 
     def _posture(self, seed: Any) -> np.ndarray:
         if seed is None:
@@ -383,7 +406,12 @@ class Problem:
             raise InvalidInputError(f"seed={seed} is a posture, (dof,) or {{joint: value}}; did you mean rng={seed}?")
         if isinstance(seed, Solution):
             seed = seed.q
-        array = self.robot.q(seed) if isinstance(seed, Mapping) else np.array(seed, dtype=float, order="C")
+        try:
+            array = self.robot.q(seed) if isinstance(seed, Mapping) else np.array(seed, dtype=float, order="C")
+        except (TypeError, ValueError) as error:
+            if isinstance(error, InvalidInputError):
+                raise
+            raise InvalidInputError(f"the seed must be made of numbers, not {seed!r:.60}.") from None
         dof = self.robot.dof
         if array.ndim not in (1, 2) or array.shape[-1] != dof:
             raise InvalidInputError(
@@ -479,15 +507,19 @@ def _checked_target(value: Any, declared: OpenTarget, name: str) -> np.ndarray:
     what = f"the target of {name!r}"
     if declared.form == "pose":
         return np.ascontiguousarray(as_pose(value, what))
+    if declared.form == "rotation" and hasattr(value, "as_matrix"):
+        value = value.as_matrix()
+    try:
+        array = np.array(value, dtype=float, order="C")
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"{what} must be made of numbers, not {value!r:.60}.") from None
     if declared.form == "rotation":
         from memetik.goals.pose import as_rotation
 
-        array = np.asarray(value.as_matrix() if hasattr(value, "as_matrix") else value, dtype=float)
         if array.ndim == 3:
-            return np.ascontiguousarray([as_rotation(element) for element in array])
-        return np.ascontiguousarray(as_rotation(value))
-    array = np.array(value, dtype=float, order="C")
-    shape = declared.shape
+            return np.ascontiguousarray([as_rotation(element) for element in array]).reshape(-1, 3, 3)
+        return np.ascontiguousarray(as_rotation(array))
+    shape = declared.shape if declared.given is None else declared.given
     if array.shape[-len(shape) :] != shape if shape else array.ndim > 1:
         raise InvalidInputError(f"{what} must have shape {shape} or (N, ...), not {array.shape}.")
     if not np.isfinite(array).all():
@@ -497,4 +529,20 @@ def _checked_target(value: Any, declared: OpenTarget, name: str) -> np.ndarray:
         if (length < 1e-9).any():
             raise InvalidInputError(f"{what} is a direction and must not be zero.")
         array = array / length
-    return array
+    return array if declared.convert is None else np.ascontiguousarray(declared.convert(array))
+
+
+def _settings_error(
+    timeout: Any, refine: Any, evaluations: Any, refine_evaluations: Any, attempts: Any, threads: Any, rng: Any
+) -> InvalidInputError:
+    """What is wrong with the bounds of a solve."""
+    for name, value in (("timeout", timeout), ("refine", refine)):
+        if value is not None and not (isinstance(value, int | float | np.number) and value >= 0.0):
+            return InvalidInputError(f"{name} is in seconds and must not be negative, not {value!r}.")
+    counts = {"evaluations": evaluations, "refine_evaluations": refine_evaluations, "attempts": attempts}
+    for name, value in counts.items():
+        if value is not None and not (isinstance(value, int | np.integer) and value >= 0):
+            return InvalidInputError(f"{name} is a whole number not below zero, not {value!r}.")
+    if not (isinstance(threads, int | np.integer) and 1 <= threads <= MOST_THREADS):
+        return InvalidInputError(f"threads is a whole number from 1 to {MOST_THREADS}, not {threads!r}.")
+    return InvalidInputError(f"rng is a whole number not below zero, or two of them (seed, stream), not {rng!r}.")

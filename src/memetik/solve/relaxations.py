@@ -47,6 +47,8 @@ def _relaxed(problem: Problem, statement: Statement) -> Iterator[tuple[str, Stat
         listed = ", ".join(repr(problem.goal_names[k]) for k in sorted(musts - stated))
         yield f"without {listed}", statement
         return
+    if statement.confinement is not None or statement.stand_in is not None:
+        yield "if it might touch what is in its way", replace(statement, confinement=None, stand_in=None)
     if any(term.kind in ORIENTATION for term in statement.terms):
         yield "without its orientation", statement.without(lambda term: term.kind in ORIENTATION)
     yield from _turned(statement)

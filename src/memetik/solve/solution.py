@@ -160,10 +160,18 @@ class BatchSolution:
     success (N,), q (N, dof), cost, time (N,), evaluations (N,), restarts (N,).
     """
 
-    def __init__(self, problem: Problem, targets: tuple[np.ndarray, ...], arrays: dict[str, np.ndarray]):
+    def __init__(
+        self,
+        problem: Problem,
+        targets: tuple[np.ndarray, ...],
+        arrays: dict[str, np.ndarray],
+        seeds: np.ndarray,
+        bases: np.ndarray | None = None,
+    ):
         self.problem = problem
         self.targets = targets
         self._arrays = arrays
+        self._seeds, self._bases = seeds, bases
         self.success: np.ndarray = arrays["success"].astype(bool)
         self.q: np.ndarray = arrays["q"]
         self.cost: np.ndarray = arrays["cost"]
@@ -196,7 +204,10 @@ class BatchSolution:
             target[k] if target.ndim > len(declared.shape) else target
             for target, declared in zip(self.targets, self.problem.open_targets, strict=True)
         )
-        return Solution(self.problem, targets, Record(values))
+        seed = self._seeds[k if len(self._seeds) > 1 else 0]
+        return Solution(
+            self.problem, targets, Record(values), None, seed, None if self._bases is None else self._bases[k]
+        )
 
     def __iter__(self) -> Iterator[Solution]:
         return (self[k] for k in range(len(self)))

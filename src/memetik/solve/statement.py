@@ -15,6 +15,7 @@ from memetik import _core
 from memetik.goals.base import MUST, Kind
 from memetik.goals.compiler import Compiler
 from memetik.goals.losses import SQUARE
+from memetik.robot.transforms import inverse
 from memetik.solve.methods import Memetic
 
 if TYPE_CHECKING:
@@ -63,8 +64,12 @@ class Statement:
     lower: np.ndarray
     upper: np.ndarray
     q: np.ndarray
-    base: np.ndarray | None
-    """Where the robot stood (4, 4), if the solve said so."""
+    shift: np.ndarray | None
+    """What takes the robot's poses to where the solve placed its base (4, 4)."""
+    confinement: Any = None
+    """What must not be touched, as the problem sees it."""
+    stand_in: Any = None
+    """An object with collides(q) in the place of a scene."""
 
     def without(self, drop: Callable[[StatedTerm], bool]) -> Statement:
         """The same with some terms left out."""
@@ -78,14 +83,27 @@ class Statement:
             for term in self.terms
         ]  # fmt: skip
         return _core.Problem(
-            self.robot.core, list(self.points), rows, self.lower, self.upper, sorted(self.held), [], [], []
+            self.robot.core,
+            list(self.points),
+            rows,
+            self.lower,
+            self.upper,
+            sorted(self.held),
+            [],
+            [],
+            [],
+            self.confinement is not None,
         )
 
     def solvable(self, timeout: float) -> bool:
         """Whether a posture that meets these terms is found within so many seconds."""
-        settings = _core.Settings(timeout, -1, -1, 0, 0, 1, 0.0, -1, 0, 1e-2, Memetic().core)
-        base = None if self.base is None else np.ascontiguousarray(self.base[:3])
-        return bool(self.compiled().solve((), np.clip(self.q, self.lower, self.upper), settings, base).success)
+        settings = _core.Settings(timeout, -1, -1, 0, 0, 1, 0.0, -1, 0, 1e-2, False, False, Memetic().core)
+        shift = None if self.shift is None else np.ascontiguousarray(self.shift[:3])
+        stand_in = self.stand_in
+        valid = None if stand_in is None else lambda q: not stand_in.collides(q)
+        world = () if self.confinement is None else self.confinement.arguments()
+        seed = np.clip(self.q, self.lower, self.upper)
+        return bool(self.compiled().solve((), seed, settings, shift, valid, None, *world).success)
 
 
 def statement_of(solution: Solution) -> Statement:
@@ -116,7 +134,9 @@ def statement_of(solution: Solution) -> Statement:
         lower=np.array(problem.robot.lower),
         upper=np.array(problem.robot.upper),
         q=np.array(solution.q),
-        base=None if solution.base is None else np.vstack([solution.base[:3], (0.0, 0.0, 0.0, 1.0)]),
+        shift=None if solution.base is None else solution.base @ inverse(problem.robot.base_pose),
+        confinement=problem.confinement,
+        stand_in=problem._stand_in,
     )
 
 

@@ -1,0 +1,260 @@
+"""Reasons are proved where they say so; explanations name what misses, why, and what would help."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import memetik as mk
+from memetik.goals import AlignAxis, Cone, Distance, JointValue, MinDistance, Orientation, Plane, Pose, Position, Side
+from memetik.robot.robot import Robot
+from memetik.solve.chain import angle_bounds, chain_between, direction_nodes, distance_bounds, point_nodes
+from memetik.solve.explain import reason_of
+from memetik.solve.problem import Problem, solve
+from memetik.solve.statement import statement_of
+
+OUT_OF_REACH, LIMITS, TOO_FEW, NOT_FOUND = (
+    "out of reach", "limits exclude it", "too few joints for the demands", "not found in time",
+)  # fmt: skip
+
+
+def planar(lengths: tuple[float, ...], limits: tuple[float, float] = (-3.2, 3.2)) -> Robot:
+    """Links in a row that turn about z, as far as the limits allow."""
+    parts = ['<link name="base"/>']
+    for k in range(len(lengths)):
+        parent = "base" if k == 0 else f"link{k}"
+        offset = 0.0 if k == 0 else lengths[k - 1]
+        parts.append(
+            f'<link name="link{k + 1}"/><joint name="j{k + 1}" type="revolute"><parent link="{parent}"/>'
+            f'<child link="link{k + 1}"/><origin xyz="{offset} 0 0"/><axis xyz="0 0 1"/>'
+            f'<limit lower="{limits[0]}" upper="{limits[1]}" velocity="1" effort="1"/></joint>'
+        )
+    parts.append(
+        f'<link name="tip"/><joint name="end" type="fixed"><parent link="link{len(lengths)}"/><child link="tip"/>'
+        f'<origin xyz="{lengths[-1]} 0 0"/></joint>'
+    )
+    return mk.load_robot(f'<robot name="planar">{"".join(parts)}</robot>')
+
+
+def failed(robot: Robot, *goals, **options):
+    solution = solve(robot, goals, timeout=0.02, **options)
+    assert not solution.success
+    return solution
+
+
+def test_success_has_the_reason_solved_at_once():
+    robot = mk.load_robot("panda")
+    solution = solve(robot, [Position("panda_hand", (0.4, 0.0, 0.5))])
+    begin = time.perf_counter()
+    for _ in range(1000):
+        reason_of(solution)
+    assert (time.perf_counter() - begin) / 1000 < 20e-6
+    assert solution.reason == "solved"
+    assert solution.explain().startswith("Solved in ")
+
+
+@pytest.mark.parametrize("distance", [1.01, 1.5, 50.0])
+def test_beyond_the_stretched_arm_is_out_of_reach(distance: float):
+    robot = planar((0.5, 0.3, 0.2))
+    assert failed(robot, Position("tip", (distance, 0, 0))).reason == OUT_OF_REACH
+    assert solve(robot, [Plane("tip", (0, 0, 0), "z"), Position("tip", (0.99, 0, 0))], timeout=0.5).success
+
+
+def test_the_hole_in_the_middle_is_out_of_reach():
+    robot = planar((0.7, 0.2))
+    assert failed(robot, Position("tip", (0.3, 0, 0))).reason == OUT_OF_REACH
+    assert failed(robot, Distance("tip", (0, 0, 0), 0.4)).reason == OUT_OF_REACH
+    assert solve(robot, [Distance("tip", (0, 0, 0), 0.6)], timeout=0.5).success
+
+
+def test_limits_that_keep_the_arm_bent_exclude_far_targets():
+    bent = planar((0.5, 0.5), limits=(-3.0, -1.5))
+    reach = math.hypot(0.5 + 0.5 * math.cos(1.5), 0.5 * math.sin(1.5))
+    assert failed(bent, Distance("tip", (0, 0, 0), reach + 0.01)).reason == LIMITS
+    assert failed(bent, Distance("tip", (0, 0, 0), 1.01)).reason == OUT_OF_REACH
+    assert solve(bent, [Distance("tip", (0, 0, 0), reach - 0.01)], timeout=0.5).success
+
+
+def test_prismatic_ranges_count():
+    robot = mk.load_robot("pr2")
+    lift = float(robot.upper[robot.joint_index("torso_lift_joint")])
+    link = "l_gripper_tool_frame"
+    low = robot.with_fixed({"torso_lift_joint": 0.0})
+    highest = max(robot.pose(link, robot.random(0, n=2000))[:, 2, 3])
+    assert failed(robot, Plane(link, (0, 0, 0), "z", highest + 2.0)).reason == OUT_OF_REACH
+    assert failed(low, Plane(link, (0, 0, 0), "z", highest + lift + 1.0)).reason == OUT_OF_REACH
+
+
+def test_goals_between_links_are_out_of_reach_as_well():
+    robot = mk.load_robot("pr2")
+    goal = Position("l_gripper_tool_frame", (4.0, 0, 0), relative_to="r_gripper_tool_frame")
+    assert failed(robot, goal).reason == OUT_OF_REACH
+    rigid = Distance("l_gripper_tool_frame", "l_gripper_palm_link", 0.9)
+    solution = failed(robot, rigid)
+    assert solution.reason == OUT_OF_REACH
+
+
+def test_a_known_orientation_tells_where_the_wrist_has_to_be():
+    robot = mk.load_robot("iiwa14")
+    reach = 0.42 + 0.4  # shoulder to elbow to wrist
+    for outwards, expected in ((0.02, OUT_OF_REACH), (-0.02, None)):
+        # The tool points back to the shoulder: the flange alone would still be within reach.
+        shoulder = np.array([0.0, 0.0, 0.36])
+        tool = robot.pose("tool0", np.zeros(7))
+        beyond_wrist = tool[2, 3] - 0.36 - reach
+        position = shoulder + np.array([reach + outwards - beyond_wrist, 0.0, 0.0])
+        target = mk.transform(position, matrix=Rotation.from_euler("y", -90, degrees=True).as_matrix())
+        solution = solve(robot, [Pose("tool0", target)], timeout=0.2)
+        assert (solution.reason == OUT_OF_REACH) == (expected == OUT_OF_REACH), solution.explain()
+
+
+def test_directions_that_the_axes_cannot_take_are_out_of_reach():
+    robot = planar((0.5, 0.5))
+    assert failed(robot, AlignAxis("tip", "x", "z")).reason == OUT_OF_REACH
+    assert failed(robot, AlignAxis("tip", "z", "-z")).reason == OUT_OF_REACH
+    assert failed(robot, Cone("tip", "z", "x", 0.5)).reason == OUT_OF_REACH
+    assert failed(robot, Side("tip", "z", "z")).reason == OUT_OF_REACH
+    assert failed(robot, Orientation("tip", Rotation.from_euler("x", 1.0).as_matrix())).reason == OUT_OF_REACH
+    narrow = planar((0.5,), limits=(-0.5, 0.5))
+    assert failed(narrow, AlignAxis("tip", "x", "y")).reason == LIMITS
+    assert failed(narrow, Orientation("tip", Rotation.from_euler("z", 0.6).as_matrix())).reason == LIMITS
+
+
+def test_joint_values_outside_limits_are_excluded_by_them():
+    robot = mk.load_robot("ur5")
+    solution = failed(robot, JointValue("elbow_joint", 4.0))
+    assert solution.reason == LIMITS
+    assert "'elbow_joint' is limited to" in solution.explain()
+
+
+def test_too_few_joints_are_counted_and_the_orientation_named():
+    robot = planar((0.5, 0.4, 0.3))
+    target = mk.transform((0.6, 0.2, 0.0), rpy=(0.0, 0.0, 3.0))
+    solution = failed(robot, Pose("tip", target))
+    assert solution.reason in (TOO_FEW, NOT_FOUND)
+    arm = mk.load_robot("youbot_arm")
+    solution = failed(arm, Pose(arm.tip, mk.transform((0.3, 0.1, 0.3), rpy=(0.3, 0.5, 1.0))))
+    assert solution.reason == TOO_FEW
+    assert "5 joints cannot meet 6 demands: free one axis of the orientation." in solution.explain()
+    assert "It would be solved without its orientation." in solution.explain()
+
+
+def test_three_joints_for_six_demands():
+    robot = mk.load_robot("panda").with_fixed(
+        {f"panda_joint{k}": v for k, v in ((1, 0.0), (3, 0.0), (5, 0.3), (7, 0.2))}
+    )
+    reachable = robot.pose("panda_hand", robot.random(3))
+    turned = reachable @ mk.transform(rpy=(0.4, 0.0, 0.3))
+    solution = failed(robot, Pose("panda_hand", turned))
+    assert solution.reason in (TOO_FEW, OUT_OF_REACH, LIMITS)
+    assert "3 joints cannot meet 6 demands: free the orientation." in solution.explain()
+
+
+def test_a_redundant_statement_is_no_shortage():
+    robot = mk.load_robot("ur5")
+    pose = robot.pose("tool0", robot.random(1))
+    away = pose.copy()
+    away[:3, 3] += (0.0, 0.0, 0.01)
+    goals = [Pose("tool0", pose), AlignAxis("tool0", "z", pose[:3, 2]), Position("tool0", away[:3, 3])]
+    assert failed(robot, *goals).reason == NOT_FOUND
+
+
+def test_contradictions_are_not_called_proofs():
+    robot = mk.load_robot("panda")
+    goals = [Position("panda_hand", (0.4, 0, 0.5)), MinDistance("panda_hand", (0.4, 0, 0.5), 0.1)]
+    solution = failed(robot, *goals)
+    assert solution.reason == NOT_FOUND
+    text = solution.explain()
+    assert "It would be solved without 'position_panda_hand'." in text
+    assert "It would be solved without 'mindistance_panda_hand'." in text
+
+
+def test_explanations_tell_limits_that_matter_and_turned_tools():
+    robot = mk.load_robot("iiwa14").with_limits({"joint_7": (-0.5, 0.5)})
+    q = robot.random(4)
+    pose = robot.pose("tool0", q)
+    spun = pose @ mk.transform(rpy=(0.0, 0.0, math.pi))
+    tight = robot.with_limits({name: (value - 0.01, value + 0.01) for name, value in robot.joints(q).items()})
+    text = failed(tight, Pose("tool0", spun)).explain()
+    assert "It would be solved with the tool turned by 180 degrees about its z axis." in text
+    assert "It would be solved without the limits of its joints." in text
+    upside_down = failed(tight, AlignAxis("tool0", "z", -pose[:3, 2])).explain()
+    assert "with its axis pointing the other way" in upside_down
+
+
+def test_explanations_tell_that_a_fixed_joint_is_in_the_way():
+    robot = mk.load_robot("ur5")
+    target = robot.pose("tool0", robot.q({"shoulder_pan_joint": 1.0, "elbow_joint": 1.0}))
+    solution = failed(robot, Pose("tool0", target), fixed={"shoulder_pan_joint": -1.0})
+    assert "It would be solved if no joint were held fixed." in solution.explain()
+
+
+def test_errors_are_told_in_physical_units():
+    robot = mk.load_robot("panda")
+    text = failed(robot, Position("panda_hand", (3.0, 0, 0.333), tolerance=0.002)).explain()
+    assert text.splitlines()[0] == "Not solved: out of reach."
+    assert "misses 'position_panda_hand': position by 2.1" in text
+    assert "m (2 mm allowed)" in text
+
+
+def test_a_reason_does_not_change_with_the_callers_arrays():
+    robot = mk.load_robot("panda")
+    problem = Problem(robot, [Position("panda_hand")])
+    target = np.array([9.0, 0.0, 0.0])
+    solution = problem.solve(target, timeout=0.01)
+    target[:] = (0.4, 0.0, 0.5)
+    assert solution.reason == OUT_OF_REACH
+
+
+@pytest.mark.parametrize(
+    "name", ["panda", "ur5", "pr2", "youbot_arm", "elise", "katana300", "chain2", "mannequin", "baxter"]
+)
+def test_no_posture_leaves_the_bounds_of_its_chain(name: str):
+    """The bounds are proofs: thousands of postures within the limits, and none outside."""
+    robot = mk.load_robot(name)
+    rng = np.random.default_rng(1)
+    moving = [link for link in robot.links if robot.moves(link).any()]
+    for _ in range(6):
+        link, other = (moving[int(k)] for k in rng.integers(len(moving), size=2))
+        reference = None if rng.uniform() < 0.5 else other
+        problem = Problem(robot, [Pose(link, np.eye(4), relative_to=reference)])
+        statement = statement_of(problem.solve(timeout=0.0))
+        chain = chain_between(statement, statement.terms[0].frame, statement.terms[0].reference)
+        if not chain.joints:
+            continue
+        poses = robot.pose(link, robot.random(rng, n=3000), relative_to=reference)
+        nodes = point_nodes(chain)
+        bounds = distance_bounds(chain, nodes)
+        vectors = list(np.eye(3))
+        turned = direction_nodes(chain, vectors)
+        angles = angle_bounds(chain, turned)
+        for start, node in enumerate(nodes):
+            if 0 in node:
+                distances = np.linalg.norm(poses[:, :3, 3] - node[0], axis=1)
+                assert distances.max() <= bounds.upper[start, -1] + 1e-7
+                assert distances.min() >= bounds.lower[start, -1] - 1e-7
+        for start, node in enumerate(turned):
+            if 0 in node:
+                for k in range(3):
+                    between = np.arccos(np.clip(poses[:, :3, k] @ node[0], -1.0, 1.0))
+                    assert between.max() <= angles.upper[start, k - 3] + 1e-6
+                    assert between.min() >= angles.lower[start, k - 3] - 1e-6
+
+
+def test_reasons_take_milliseconds_and_explanations_less_than_a_second():
+    robot = mk.load_robot("panda")
+    solution = failed(
+        robot, Pose("panda_hand", mk.transform((0.4, 0.0, 0.333))), MinDistance("panda_hand", (0.4, 0, 0.3), 0.5)
+    )
+    reason_of(solution)
+    begin = time.process_time()
+    for _ in range(5):
+        reason_of(solution)
+    assert (time.process_time() - begin) / 5 < 0.05
+    begin = time.perf_counter()
+    solution.explain()
+    assert time.perf_counter() - begin < 5.0
