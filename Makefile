@@ -26,8 +26,9 @@ demo: build ## see what memetik does, in a terminal
 test: $(STAMPS)/test ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
-bench: $(STAMPS)/test $(STAMPS)/bench ## run every benchmark in benchmarks/
-	@set -e; for script in $(sort $(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script; done
+bench: $(STAMPS)/test $(STAMPS)/bench ## run every benchmark in benchmarks/; fails if a bar does not hold
+	@status=0; for script in $(sort $(wildcard benchmarks/*.py)); do \
+		echo "== $$script"; $(BIN)/python $$script || status=1; done; exit $$status
 
 examples: build $(STAMPS)/bench ## run every script in examples/
 	@set -e; for script in $(sort $(wildcard examples/[0-9]*.py)); do echo "== $$script"; $(BIN)/python $$script; done
