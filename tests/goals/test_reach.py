@@ -180,3 +180,36 @@ def test_displacement_is_measured_from_the_seed_of_each_solve(panda: Robot) -> N
         assert solution.errors["displacement"]["posture"] == pytest.approx(
             np.linalg.norm(weights * (solution.q - seed))
         )
+
+
+@pytest.mark.parametrize(
+    "angles",
+    [
+        {"roll": "open", "pitch": "open"},
+        {"pitch": "open", "yaw": "open"},
+        {"roll": "open", "yaw": "open"},
+        {"roll": 0.2, "pitch": "open"},
+        {"roll": "open"},
+        {"pitch": "open"},
+        {"yaw": "open"},
+        {"roll": "open", "pitch": "open", "yaw": "open"},
+    ],
+    ids=str,
+)
+def test_open_angles_are_given_at_each_solve(angles: dict[str, str | float], panda: Robot) -> None:
+    left_open = Problem(panda, goals.PartialOrientation("panda_hand", **angles))
+    names = [name for name in ANGLES if angles.get(name) == "open"]
+    rng = np.random.default_rng(9)
+    values = rng.uniform(-1.2, 1.2, (5, len(names)))
+    targets = values if len(names) > 1 else values[:, 0]
+    for number, target in enumerate(targets):
+        given = goals.PartialOrientation("panda_hand", **{**angles, **dict(zip(names, values[number], strict=True))})
+        first = Problem(panda, given).solve(seed=panda.neutral, evaluations=EVALUATIONS)
+        second = left_open.solve(target, seed=panda.neutral, evaluations=EVALUATIONS)
+        assert first.success
+        assert np.allclose(first.q, second.q, rtol=0.0, atol=1e-6)
+    batch = left_open.solve(targets, evaluations=EVALUATIONS)
+    assert batch.success.all()
+    for number in range(5):
+        given = goals.PartialOrientation("panda_hand", **{**angles, **dict(zip(names, values[number], strict=True))})
+        assert core_errors(panda, given, batch.q[number]).max() <= 1.01e-5
