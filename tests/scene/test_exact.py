@@ -9,7 +9,7 @@ import pytest
 import trimesh
 from gantry import gantry, random_postures
 
-from memetik.errors import InvalidInputError, UnknownNameError
+from memetik.errors import GeometryError, InvalidInputError, UnknownNameError
 from memetik.robot.robot import load_robot
 from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from memetik.robot.transforms import transform
@@ -222,7 +222,7 @@ def test_winding_and_doubled_vertices_do_not_matter():
     soup = thick_bowl().triangles.copy()
     soup[::2] = soup[::2, ::-1]
     scene = Scene()
-    scene.add_mesh("bowl", trimesh.Trimesh(soup.reshape(-1, 3), np.arange(3 * len(soup)).reshape(-1, 3), process=True))
+    scene.add_mesh("bowl", trimesh.Trimesh(soup.reshape(-1, 3), np.arange(3 * len(soup)).reshape(-1, 3), process=False))
     model = CollisionModel(gantry(Sphere(0.01)), scene)
     assert model.collides(np.array([0.45, 0, 0.3, 0, 0, 0]))
     assert not model.collides(np.array([0.2, 0, 0.3, 0, 0, 0]))
@@ -286,6 +286,32 @@ def test_padding_of_links_and_objects_adds_up():
         CollisionModel(gantry(Sphere(0.1)), scene, padding=-1.0)
     with pytest.raises(UnknownNameError, match="bdy"):
         CollisionModel(gantry(Sphere(0.1)), scene, padding={"bdy": 1.0})
+
+
+@pytest.mark.parametrize("padding", [0.01, 0.1])
+def test_padded_meshes_collide_exactly_where_their_distance_says(padding):
+    torus = trimesh.creation.torus(0.2, 0.05, major_sections=20, minor_sections=10)
+    scene = Scene()
+    scene.add_mesh("torus", torus, padding=padding)
+    for shape in (as_mesh(torus), Box((0.1, 0.1, 0.1)), Sphere(0.05), as_mesh(trimesh.creation.icosphere(1, 0.05))):
+        model = CollisionModel(gantry(shape), scene)
+        postures = random_postures(40, 0.3, seed=8)
+        distances = model.distance(postures)
+        assert np.array_equal(model.collides(postures), distances < 0.0)
+        assert 2 < (distances < 0.0).sum()
+
+
+def test_triangles_without_area_do_no_harm():
+    box = trimesh.creation.box((1, 1, 1))
+    faces = np.concatenate([box.faces, [[0, 0, 1], [2, 2, 2]]])
+    scene = Scene()
+    scene.add_mesh("box", TriangleMesh(box.vertices, faces))
+    model = CollisionModel(gantry(Sphere(0.1)), scene)
+    assert model.collides(np.zeros(6))
+    assert model.distance(np.array([1, 0, 0, 0, 0, 0])) == pytest.approx(0.4)
+    scene.replace("box", TriangleMesh(box.vertices, np.array([[0, 0, 1]])))
+    with pytest.raises(GeometryError, match="none of which has an area"):
+        model.collides(np.zeros(6))
 
 
 def test_contacts_name_bodies_and_point_from_first_to_second():

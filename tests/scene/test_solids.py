@@ -59,6 +59,31 @@ def test_doubled_vertices_are_merged_before_it_matters():
     check(flipped(trimesh.Trimesh(vertices, faces, process=False), 0.4), torus_distance, band=0.01)
 
 
+def test_a_surface_drawn_from_both_sides_encloses_what_it_would_from_one():
+    mesh = torus()
+    both = trimesh.Trimesh(mesh.vertices, np.concatenate([mesh.faces, mesh.faces[:, ::-1]]), process=False)
+    check(both, torus_distance, band=0.01)
+    twice = trimesh.Trimesh(mesh.vertices, np.concatenate([mesh.faces, mesh.faces]), process=False)
+    check(twice, torus_distance, band=0.01)
+
+
+def test_bodies_that_share_a_wall_become_one():
+    first, second = trimesh.creation.box((1, 1, 1)), trimesh.creation.box((1, 1, 1))
+    second.apply_transform(np.diag([-1.0, 1.0, 1.0, 1.0]))  # mirrored, so that both cut the wall along one diagonal
+    second.apply_translation((1, 0, 0))
+    soup = np.concatenate([first.triangles, second.triangles])
+    vertices, faces = merge_vertices(soup.reshape(-1, 3), np.arange(3 * len(soup)).reshape(-1, 3))
+    assert len(vertices) == 12
+    surface = analyse(TriangleMesh(vertices, faces.astype(np.int32)))
+    assert surface.closed.tolist() == [True]
+    assert len(surface.boundary) == 20
+
+    def distance(points):
+        return np.maximum(np.abs(points[:, 0] - 0.5) - 1.0, np.abs(points[:, 1:]).max(axis=1) - 0.5)
+
+    check(trimesh.Trimesh(vertices, faces, process=False), distance)
+
+
 def test_a_cavity_is_outside_whichever_way_it_is_wound():
     outer, inner = trimesh.creation.box((2, 2, 2)), trimesh.creation.box((1, 1, 1))
     inner.invert()

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from memetik.errors import MissingExtraError
+from memetik.errors import GeometryError, MissingExtraError
 from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from memetik.scene import primitives
-from memetik.scene.mesh_files import load_mesh
+from memetik.scene.mesh_files import has_area, load_mesh, merge_vertices
 from memetik.scene.objects import HeightMap, Plane, PointCloud, SceneShape, TriangleMesh, VoxelMap, content_key
 from memetik.scene.solids import InsideTest, Surface, analyse
 from memetik.scene.tessellate import height_map_mesh, voxel_map_mesh
@@ -171,7 +171,13 @@ def _make(shape: SceneShape, solid: bool | None) -> BodyGeometry:
 
 
 def _make_mesh(shape: SceneShape, mesh: TriangleMesh, solid: bool | None) -> BodyGeometry:
-    surface = analyse(mesh, solid)
+    # Vertices in one place are one, else no edge would have two faces; coal wants no triangle without area.
+    vertices, faces = merge_vertices(mesh.vertices, mesh.faces)
+    surface = analyse(TriangleMesh(vertices, faces.astype(np.int32)), solid)
+    flat = ~has_area(vertices, faces)
+    if flat.all():
+        raise GeometryError(f"the mesh has {len(faces)} triangles, none of which has an area.")
+    mesh = TriangleMesh(vertices, faces[~flat].astype(np.int32), mesh.source)
     low, high = mesh.bounds
     model = coal().BVHModelOBBRSS()
     model.beginModel(len(mesh.faces), len(mesh.vertices))

@@ -62,12 +62,15 @@ class Surface:
 
 def analyse(mesh: TriangleMesh, solid: bool | None = None) -> Surface:
     """The parts of a mesh. With solid=True every open part gets lids; with solid=False none encloses anything."""
-    vertices, faces = mesh.vertices, mesh.faces.astype(np.int64)
+    vertices, every_face = mesh.vertices, mesh.faces.astype(np.int64)
+    single = _without_twins(every_face)
+    faces = every_face[single]
     edges = _Edges(faces)
     part_of_face, count = edges.parts()
     samples = vertices[faces[np.unique(part_of_face, return_index=True)[1], 0]]
     if solid is False:
-        return Surface(part_of_face, np.zeros(count, dtype=bool), 0, 0, np.zeros((0, 3, 3)), samples)
+        every_part = _spread(part_of_face, single, every_face)
+        return Surface(every_part, np.zeros(count, dtype=bool), 0, 0, np.zeros((0, 3, 3)), samples)
     flips, consistent = edges.orientation(part_of_face, count)
     oriented = np.where(flips[:, None], faces[:, ::-1], faces)
     lids, open_part = _lids(vertices, edges, flips, part_of_face, count, solid is True)
@@ -78,7 +81,7 @@ def analyse(mesh: TriangleMesh, solid: bool | None = None) -> Surface:
     turned = _outward(triangles, part, count, consistent)
     boundary = np.where(turned[part][:, None, None], triangles[:, ::-1], triangles)
     rewound = int((flips ^ turned[part_of_face])[kept].sum())
-    return Surface(part_of_face, closed, len(lids), rewound, boundary, samples)
+    return Surface(_spread(part_of_face, single, every_face), closed, len(lids), rewound, boundary, samples)
 
 
 class InsideTest:
@@ -179,6 +182,34 @@ class _Columns:
         heights = np.einsum("ij,ij->i", weights, self._heights[members[inside]])
         above = heights > z
         return int(np.sign(total[inside][above]).sum())
+
+
+def _without_twins(faces: np.ndarray) -> np.ndarray:
+    """(F,) which faces to look at: not those that have the same corners as another.
+
+    Of a surface drawn from both sides one face of each pair stays. A few pairs are walls between bodies that touch:
+    both go, and the bodies become one.
+    """
+    corners = np.sort(faces, axis=1)
+    names, number = np.unique(corners[:, 1] * (int(faces.max()) + 1) + corners[:, 2], return_inverse=True)
+    _, first, counts = np.unique(corners[:, 0] * len(names) + number, return_index=True, return_counts=True)
+    stays = np.zeros(len(faces), dtype=bool)
+    drawn_twice = len(first) <= 0.55 * len(faces)
+    stays[first] = drawn_twice | (counts % 2 == 1)
+    if not stays.any():
+        stays[first] = True
+    return stays
+
+
+def _spread(part_of_face: np.ndarray, single: np.ndarray, faces: np.ndarray) -> np.ndarray:
+    """The parts of all faces, from those of the single ones: twins belong where their first corner does."""
+    if single.all():
+        return part_of_face
+    part_of_vertex = np.zeros(int(faces.max()) + 1, dtype=part_of_face.dtype)
+    part_of_vertex[faces[single]] = part_of_face[:, None]
+    parts = part_of_vertex[faces[:, 0]]
+    parts[single] = part_of_face
+    return parts
 
 
 class _Edges:

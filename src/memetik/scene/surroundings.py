@@ -19,7 +19,7 @@ from memetik.robot.transforms import as_pose, transform
 from memetik.scene.objects import TriangleMesh
 from memetik.scene.scene import Scene
 
-MOVED_TANK_POSE = transform((0.55, 0.72, 0.62), rpy=(0.0, 0.0, math.radians(-40.0))) @ transform(
+MOVED_TANK_POSE = transform((0.52, 0.66, 0.7), rpy=(0.0, 0.0, math.radians(-40.0))) @ transform(
     rpy=(math.radians(-25.0), 0.0, 0.0)
 )
 """Another place for a tank's mouth: turned by 40 degrees about z and pointing 25 degrees down."""
