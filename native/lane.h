@@ -23,6 +23,7 @@ constexpr int kWidth = 8;
 
 using Vector = double __attribute__((vector_size(kNative * 8)));
 using Bits = int64_t __attribute__((vector_size(kNative * 8)));
+using UnsignedBits = uint64_t __attribute__((vector_size(kNative * 8)));
 
 #if defined(__SANITIZE_ADDRESS__)
 #define MEMETIK_INLINE inline  // sanitized code is large: forcing it all into one function takes the compiler minutes
@@ -279,22 +280,40 @@ MEMETIK_INLINE Lane round(const Lane &x) {
 template <int W>
 MEMETIK_INLINE void turn_quarters(const LaneOf<W> &shifted, LaneOf<W> &s, LaneOf<W> &c) {
   if constexpr (W == kNative) {
-    const Bits n = Bits(shifted.v), sine = Bits(s.v), cosine = Bits(c.v), signs = n << 62;
+    constexpr uint64_t sign = uint64_t(1) << 63;
+    const UnsignedBits n = UnsignedBits(shifted.v), sine = UnsignedBits(s.v), cosine = UnsignedBits(c.v);
+    const UnsignedBits signs = n << 62;
 #if defined(__AVX512DQ__)
     const __mmask8 odd = _mm512_test_epi64_mask(__m512i(n), _mm512_set1_epi64(1));
-    const Bits turned_sine = Bits(_mm512_mask_blend_epi64(odd, __m512i(sine), __m512i(cosine)));
-    const Bits turned_cosine = Bits(_mm512_mask_blend_epi64(odd, __m512i(cosine), __m512i(sine)));
+    const UnsignedBits turned_sine = UnsignedBits(_mm512_mask_blend_epi64(odd, __m512i(sine), __m512i(cosine)));
+    const UnsignedBits turned_cosine = UnsignedBits(_mm512_mask_blend_epi64(odd, __m512i(cosine), __m512i(sine)));
 #else
-    const Bits exchange = (sine ^ cosine) & -(n & 1);
-    const Bits turned_sine = sine ^ exchange, turned_cosine = cosine ^ exchange;
+    const UnsignedBits exchange = (sine ^ cosine) & -(n & 1);
+    const UnsignedBits turned_sine = sine ^ exchange, turned_cosine = cosine ^ exchange;
 #endif
-    s.v = Vector(turned_sine ^ (signs & INT64_MIN));
-    c.v = Vector(turned_cosine ^ ((signs + (INT64_MAX / 2 + 1)) & INT64_MIN));
+    s.v = Vector(turned_sine ^ (signs & sign));
+    c.v = Vector(turned_cosine ^ ((signs + sign / 2) & sign));
   } else {
     turn_quarters(shifted.lo, s.lo, c.lo);
     turn_quarters(shifted.hi, s.hi, c.hi);
   }
 }
+
+#if defined(__FMA__)
+// x - a b, rounded once.
+template <int W>
+MEMETIK_INLINE LaneOf<W> minus_product(const LaneOf<W> &x, const LaneOf<W> &a, double b) {
+  if constexpr (W == kNative) {
+#if defined(__AVX512DQ__)
+    return Vector(_mm512_fnmadd_pd(a.v, _mm512_set1_pd(b), x.v));
+#else
+    return Vector(_mm256_fnmadd_pd(a.v, _mm256_set1_pd(b), x.v));
+#endif
+  } else {
+    return {minus_product(x.lo, a.lo, b), minus_product(x.hi, a.hi, b)};
+  }
+}
+#endif
 
 template <int W>
 __attribute__((noinline, cold)) void sincos_of_large(const LaneOf<W> &x, LaneOf<W> &s, LaneOf<W> &c) {
@@ -316,8 +335,7 @@ MEMETIK_INLINE void sincos(const LaneOf<W> &x, LaneOf<W> &s, LaneOf<W> &c) {
   const Lane n = shifted - magic;
 #if defined(__FMA__)
   // Cody-Waite: pi/2 in two parts; the products are not rounded.
-  Lane r = x - n * Lane(1.57079632679489655800e+00);
-  r = r - n * Lane(6.12323399573676603587e-17);
+  const Lane r = minus_product(minus_product(x, n, 1.57079632679489655800e+00), n, 6.12323399573676603587e-17);
 #else
   // Cody-Waite: pi/2 in three parts, so that n times each of the first two is exact.
   Lane r = x - n * Lane(1.57079632673412561417e+00);
