@@ -4,9 +4,9 @@ Run: python benchmarks/solving.py [--targets 10000] [--batch 100000] [--clock pr
 Takes about three minutes on a quiet machine with two cores.
 
 Targets are poses of random postures within the limits, seeds are other random postures; 1e-5 m, 1e-5 rad, 5 ms, one
-thread. All solvers take turns on the same targets, on one pinned core, called from Python; an answer counts if Pinocchio
-says so, and failures and timeouts count in the times. What a peer wants in another form (quaternions, another frame of
-the hand) is converted before the clock starts. Peers that are not installed are named and left out.
+thread. All solvers take turns on the same targets, on one pinned core, called from Python; an answer counts if
+Pinocchio says so, and failures and timeouts count in the times. What a peer wants in another form (quaternions, another
+frame of the hand) is converted before the clock starts. Peers that are not installed are named and left out.
 """
 
 from __future__ import annotations
@@ -223,8 +223,8 @@ class Batch:
 
 
 def arithmetic(threads: int, passes: int = 512) -> None:
-    """Square roots and powers over arrays that fit a core's own cache, shared out over threads: no memory traffic, no
-    locks, no memory from the system. What two threads gain here is what this machine has to give."""
+    """Powers over arrays that fit a core's own cache, shared out over threads: no memory traffic, no locks, no memory
+    from the system. What two threads gain here is what this machine has to give."""
 
     def work(count: int) -> None:
         values = np.linspace(1.0, 2.0, 16_384)

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
-from peers.serial import serial_chain
-from peers.targets import Tasks
 
 import memetik as mk
+from peers.serial import serial_chain
+from peers.targets import Tasks
 
 EAIK_PACKAGE = "eaik"
 FRANKIK_PACKAGE = "frankik"
@@ -46,8 +46,8 @@ def eaik_arm(robot: mk.Robot, link: str) -> Any:
 class Frankik:
     """frankik's `ik_full` over a grid of the seventh joint, which its equations want given.
 
-    The grid has 64 values, the middle first, then halving what is left: most targets are solved by the first few, and
-    all that frankik's own sampling misses are found too. Of the up to four answers the first is taken.
+    The grid has 63 values, the middle first, then halving what is left: most targets are solved by the first few. (Its
+    own sampling of that joint, `ik_sample_q7`, finds far fewer.) Of the up to four answers the first is taken.
     """
 
     name = "frankik"

@@ -61,8 +61,8 @@ def pinned(core: int | None = None) -> Iterator[int | None]:
 def interleave(solvers: Sequence[Solver], count: int, timeout: float, clock: str = "wall") -> list[Run]:
     """All solvers on all tasks, in turns of BLOCK tasks; who begins changes with every block.
 
-    The clock is "wall", or "processor" for the time that the process had the core: on a machine that does other work too,
-    the better estimate of what the wall clock would show on a quiet one.
+    The clock is "wall", or "processor" for the time that the process had the core: on a machine that does other work
+    too, the better estimate of what the wall clock would show on a quiet one.
     """
     runs = [Run(solver.name, np.zeros(count), [None] * count, 0) for solver in solvers]
     for solver in solvers:
@@ -93,17 +93,19 @@ class Call:
 def fair_call(function: Callable[[int], Any], k: int, timeout: float) -> Call:
     """A call that had the core while its time ran.
 
-    A call without a result that used up its timeout, but had the core for less than FAIR_SHARE of it, says nothing about
-    the solver: it is made again.
+    A call without a result that used up its timeout, but had the core for less than FAIR_SHARE of it, says nothing
+    about the solver: it is made again.
     """
-    for repeated in range(REPEATS + 1):
+    repeated = -1
+    enough = False
+    while not enough and repeated < REPEATS:
+        repeated += 1
         before = time.process_time()
         start = time.perf_counter()
         result = function(k)
         wall = time.perf_counter() - start
         processor = time.process_time() - before
-        if result is not None or wall < timeout or processor >= FAIR_SHARE * timeout:
-            break
+        enough = result is not None or wall < timeout or processor >= FAIR_SHARE * timeout
     return Call(result, wall, processor, repeated)
 
 
@@ -119,6 +121,11 @@ def seconds_of(work: Callable[[], Any]) -> float:
 def parts(values: np.ndarray, count: int = 10) -> list[np.ndarray]:
     """Values in `count` parts of equal length, so that a median over parts takes out a burst of other work."""
     return np.array_split(values, min(count, len(values)))
+
+
+def steady_mean(values: np.ndarray) -> float:
+    """The mean, as the median over ten parts of the run of their means."""
+    return float(np.median([part.mean() for part in parts(values)]))
 
 
 def ratio_of_means(theirs: np.ndarray, ours: np.ndarray) -> float:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from peers.targets import Tasks
 
 import memetik as mk
+from peers.targets import Tasks
 
 
 class MemetikSolver:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+
+import memetik as mk
 from peers.serial import serial_chain
 from peers.targets import Tasks
 from peers.verification import bare
-
-import memetik as mk
 
 PACKAGE = "pytracik"
 

@@ -53,8 +53,8 @@ class Checker:
 
 
 def bare(robot: mk.Robot) -> mk.Robot:
-    """The robot without its shapes, which kinematics do not need."""
-    links = tuple(replace(link, collisions=(), visuals=()) for link in robot.description.links)
+    """The robot without its shapes and masses, which kinematics do not need."""
+    links = tuple(replace(link, inertial=None, collisions=(), visuals=()) for link in robot.description.links)
     return mk.Robot(replace(robot.description, links=links))
 
 
