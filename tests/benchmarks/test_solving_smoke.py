@@ -1,6 +1,7 @@
 """The benchmarks of solving run on a few targets, and cannot be fooled."""
 
 import importlib
+import time
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +32,6 @@ class Stub:
         self.name, self.answers, self.wait, self.calls = "stub", answers, wait, 0
 
     def solve(self, k):
-        import time
-
         self.calls += 1
         time.sleep(self.wait)
         return self.answers[k]
@@ -66,8 +65,9 @@ def test_wrong_answers_and_answers_outside_the_limits_do_not_count(script, ur5_t
     checker = script("peers.verification").Checker(robot)
     q = mk.Problem(robot, goals).solve(*tasks.of(0), timeout=1.0).q
     assert checker.holds(goals, tasks.of(0), q)
-    assert not checker.holds(goals, tasks.of(0), q + [0, 0, 0, 0, 0, 2e-5])
-    assert not checker.holds(goals, tasks.of(0), q + [8 * np.pi, 0, 0, 0, 0, 0])
+    last, first = np.eye(6)[5], np.eye(6)[0]
+    assert not checker.holds(goals, tasks.of(0), q + 3e-5 * last)
+    assert not checker.holds(goals, tasks.of(0), q + 8.0 * np.pi * first)
     assert not checker.holds(goals, tasks.of(0), q * np.nan)
     assert not checker.holds(goals, tasks.of(0), None)
     assert not checker.holds(goals, tasks.of(1), q)
