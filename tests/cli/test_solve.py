@@ -121,12 +121,12 @@ def test_a_saved_problem_gives_the_same_answer(tmp_path):
     options = ("--evaluations", "5000", "--rng", "7", "--json")
     first = run(
         "solve", "iiwa14", "--position", "tool0", "0.4", "0.2", "0.6", "--align", "tool0", "z", "-z", "--seed",
-        "joint_2=0.3, joint_4=-1.2", "--fix", "joint_1=0.4", "--save", str(path), *options,
+        "joint_a2=0.3, joint_a4=-1.2", "--fix", "joint_a1=0.4", "--save", str(path), *options,
     )  # fmt: skip
     assert first.returncode == 0, first.stderr
     stated = json.loads(path.read_text())
     assert stated["schema"] == SCHEMA
-    assert stated["fixed"] == {"joint_1": 0.4}
+    assert stated["fixed"] == {"joint_a1": 0.4}
     second = run("solve", "--problem", str(path), "--json")
     third = run("solve", "--problem", "-", "--json", stdin=path.read_text())
     answers = [json.loads(result.stdout)["q"] for result in (first, second, third)]

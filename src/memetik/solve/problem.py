@@ -349,28 +349,44 @@ class Problem:
         approximate: bool = False,
         trace: bool = False,
     ) -> Any:
-        numbers = (timeout, refine, evaluations, refine_evaluations, attempts)
-        try:
-            sound = all(number is None or number >= 0 for number in numbers) and 1 <= threads <= MOST_THREADS
-        except TypeError:
-            sound = False
-        if not sound:
-            raise _settings_error(timeout, refine, evaluations, refine_evaluations, attempts, threads, rng)
-        if timeout is None:
-            timeout = DEFAULT_TIMEOUT if evaluations is None else math.inf
         options = MEMETIC.core if method == "memetic" else method_named(method).core
-        seed, stream = rng if isinstance(rng, tuple) else (rng, 0)
+        seconds = timeout
+        if timeout is None:
+            seconds = DEFAULT_TIMEOUT if evaluations is None else math.inf
+        refine_seconds, refine_work = refine, refine_evaluations
         if refine is None:
-            refine = timeout if self._has_preferences else 0.0
+            refine_seconds = seconds if self._has_preferences else 0.0
         if refine_evaluations is None:
-            refine_evaluations = evaluations if evaluations is not None and self._has_preferences else -1
+            refine_work = evaluations if self._has_preferences else None
         try:
-            return _core.Settings(
-                timeout, -1 if evaluations is None else evaluations, -1 if attempts is None else attempts, seed, stream,
-                threads, refine, refine_evaluations, collect, distinct, approximate, trace, options,
-            )  # fmt: skip
-        except TypeError:
-            raise _settings_error(timeout, refine, evaluations, refine_evaluations, attempts, threads, rng) from None
+            sound = (
+                (timeout is None or timeout >= 0.0)
+                and (refine is None or refine >= 0.0)
+                and (evaluations is None or evaluations >= 0)
+                and (refine_evaluations is None or refine_evaluations >= 0)
+                and (attempts is None or attempts >= 0)
+                and 1 <= threads <= MOST_THREADS
+            )
+            if sound:
+                seed, stream = rng if isinstance(rng, tuple) else (rng, 0)
+                return _core.Settings(
+                    seconds,
+                    -1 if evaluations is None else evaluations,
+                    -1 if attempts is None else attempts,
+                    seed,
+                    stream,
+                    threads,
+                    refine_seconds,
+                    -1 if refine_work is None else refine_work,
+                    collect,
+                    distinct,
+                    approximate,
+                    trace,
+                    options,
+                )
+        except (TypeError, ValueError):
+            pass
+        raise _settings_error(timeout, refine, evaluations, refine_evaluations, attempts, threads, rng)
 
     def _is_plain(self, seed: Any) -> bool:
         """Whether the core takes this seed as it is."""

@@ -82,7 +82,7 @@ class Solution:
     @property
     def restarts(self) -> int:
         """How many local searches were started after the first."""
-        return int(self._data.starts) - 1
+        return max(int(self._data.starts) - 1, 0)
 
     @property
     def clipped(self) -> list[str]:
