@@ -60,7 +60,7 @@ def generate(index: int, robot: Robot | None = None) -> Case:
         # The long chain takes most of the time and shows little: it comes up, but seldom.
         choices = robots()
         robot = choices[int(rng.integers(len(choices)))]
-        if robot.dof == 200 and rng.uniform() < 0.8:
+        if robot.dof == 200 and rng.uniform() < 0.95:
             robot = choices[0]
     infeasible = bool(rng.uniform() < SHARE_INFEASIBLE)
     draw = _Draw(robot, rng)
@@ -90,7 +90,7 @@ def _case(index: int, draw: _Draw, goals: list[mg.Goal], flaw: str | None) -> Ca
             draw.fixed.setdefault(robot.joint_names[entry], float(draw.q[entry]))
     stated, targets = [], {}
     for goal in goals:
-        opened = _open(goal, f"goal {len(stated)}") if rng.uniform() < 0.3 else None
+        opened = _open(goal, f"goal {len(stated)}", robot) if rng.uniform() < 0.3 else None
         if opened is None:
             stated.append(goal)
         else:
@@ -107,14 +107,14 @@ def _case(index: int, draw: _Draw, goals: list[mg.Goal], flaw: str | None) -> Ca
     return Case(index, robot, stated, draw.fixed, targets, goals, seed, flaw, draw.q)
 
 
-def _open(goal: mg.Goal, name: str) -> tuple[mg.Goal, Any] | None:
-    """The goal with its target left open, and that target."""
+def _open(goal: mg.Goal, name: str, robot: Robot) -> tuple[mg.Goal, Any] | None:
+    """The goal with its target left open, and that target; None where it cannot be left open."""
     if goal.open_target is None or type(goal) not in _OPENABLE:
         return None
     from dataclasses import fields
 
     target = getattr(goal, goal.open_target)
-    if isinstance(goal, mg.JointValue) and isinstance(target, tuple):
+    if isinstance(goal, mg.JointValue) and (isinstance(target, tuple) or goal.joint not in robot.joint_names):
         return None
     arguments = {f.name: getattr(goal, f.name) for f in fields(goal) if f.init}
     arguments[goal.open_target] = None
@@ -211,7 +211,12 @@ def _orientation(d: _Draw) -> mg.Goal:
 
 def _partial_orientation(d: _Draw) -> mg.Goal | None:
     link, options, pose = d.frame()
-    yaw, pitch, roll = Rotation.from_matrix(pose[:3, :3]).as_euler("ZYX")
+    r = pose[:3, :3]
+    roll, pitch, yaw = (
+        math.atan2(r[2, 1], r[2, 2]),
+        math.asin(np.clip(-r[2, 0], -1.0, 1.0)),
+        math.atan2(r[1, 0], r[0, 0]),
+    )
     angles: dict[str, Any] = {}
     for name, value in (("roll", roll), ("pitch", pitch), ("yaw", yaw)):
         choice = d.rng.uniform()

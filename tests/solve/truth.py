@@ -148,7 +148,9 @@ def _partial_orientation(goal: mg.PartialOrientation, world: World) -> float:
     free = [k for k, angle in enumerate(angles) if angle is None]
     if not any(isinstance(angle, tuple) for angle in angles) and len(free) <= 1:
         return _least_turn(rotation, angles, free) - goal.tolerance
-    yaw, pitch, roll = Rotation.from_matrix(rotation).as_euler("ZYX")
+    r = rotation
+    roll, yaw = math.atan2(r[2, 1], r[2, 2]), math.atan2(r[1, 0], r[0, 0])
+    pitch = math.atan2(-r[2, 0], math.hypot(r[0, 0], r[1, 0]))
     candidates = ((roll, pitch, yaw), (roll + math.pi, math.pi - pitch, yaw + math.pi))
     return min(_angles_outside(values, angles, goal.tolerance) for values in candidates)
 
