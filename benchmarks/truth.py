@@ -73,17 +73,7 @@ def _check(chunk: tuple[int, int, int]) -> tuple[Counter[str], list[str]]:
         try:
             problem = Problem(case.robot, case.goals, fixed=case.fixed)
             targets = [case.targets] if case.targets else []
-            one, *others = (
-                problem.solve(
-                    *targets,
-                    seed=case.seed,
-                    rng=k,
-                    evaluations=evaluations,
-                    refine_evaluations=evaluations // 2,
-                    threads=n,
-                )
-                for n in THREADS
-            )
+            one, *others = (problem.solve(*targets, seed=case.seed, rng=k, threads=n, **budget) for n in THREADS)
         except Exception as error:
             fault("errors", f"{type(error).__name__}: {error} in {case!r}")
             continue
