@@ -54,7 +54,7 @@ def test_a_pose_in_words_is_solved():
 
 
 def test_several_goals_and_a_quaternion_are_solved():
-    quaternion = ("0", "1", "0", "0")
+    quaternion = ("0", "0", "0", "-1")
     goal = json.dumps({"type": "Position", "link": "l_elbow_flex_link", "target": [0.4, 0.6, 0.9], "tolerance": 0.3})
     result = run(
         "solve", "pr2", "--pose", "r_gripper_tool_frame", "0.6", "-0.2", "0.9", *quaternion, "--position",
@@ -63,7 +63,7 @@ def test_several_goals_and_a_quaternion_are_solved():
     assert result.returncode == 0, result.stderr
     data = json.loads(result.stdout)
     robot = mk.load_robot("pr2")
-    expected = mk.transform((0.6, -0.2, 0.9), quat_xyzw=(0, 1, 0, 0))
+    expected = mk.transform((0.6, -0.2, 0.9), quat_xyzw=(0, 0, 0, 1))
     np.testing.assert_allclose(robot.pose("r_gripper_tool_frame", data["q"]), expected, atol=2e-5)
     np.testing.assert_allclose(robot.pose("l_gripper_tool_frame", data["q"])[:3, 3], (0.6, 0.3, 1.0), atol=2e-5)
     assert len(data["errors"]) == 3
