@@ -55,7 +55,9 @@ def test_a_pose_in_words_is_solved():
 
 def test_several_goals_and_a_quaternion_are_solved():
     quaternion = ("0", "0", "0", "-1")
-    goal = json.dumps({"type": "Position", "link": "l_elbow_flex_link", "target": [0.4, 0.6, 0.9], "tolerance": 0.3})
+    goal = json.dumps(
+        {"type": "Position", "link": "l_elbow_flex_link", "target": [0.4, 0.6, 0.9], "tolerance": [0.3] * 3}
+    )
     result = run(
         "solve", "pr2", "--pose", "r_gripper_tool_frame", "0.6", "-0.2", "0.9", *quaternion, "--position",
         "l_gripper_tool_frame", "0.6", "0.3", "1.0", "--goal", goal, "--json", "--timeout", "2",
