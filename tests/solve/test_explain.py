@@ -255,3 +255,40 @@ def test_reasons_take_milliseconds_and_explanations_less_than_a_second():
     begin = time.perf_counter()
     solution.explain()
     assert time.perf_counter() - begin < 5.0
+
+
+def test_what_is_in_the_way_is_named():
+    robot = mk.load_robot("ur5")
+    scene = mk.Scene()
+    scene.add_box("wall", size=(0.6, 0.1, 0.6), pose=mk.transform((0.4, 0.1, 0.4)))
+    problem = Problem(robot, [Position("tool0")], scene=scene)
+    inside = problem.solve((0.4, 0.1, 0.4), timeout=0.05)
+    assert inside.reason == "in collision"
+    text = inside.explain()
+    assert "'wrist_3_link' and 'wall'" in text
+    assert "It would be solved if it might touch what is in its way." in text
+    beyond = problem.solve((4.0, 0.1, 0.4), timeout=0.05)
+    assert beyond.reason == OUT_OF_REACH
+
+
+def test_a_stand_in_for_a_scene_is_asked_as_well():
+    class LowCeiling:
+        def __init__(self, robot: Robot):
+            self.robot = robot
+
+        def collides(self, q: np.ndarray) -> bool:
+            return bool(self.robot.pose("forearm_link", q)[2, 3] > -1.0)
+
+    robot = mk.load_robot("ur5")
+    solution = solve(robot, [Position("tool0", (0.4, 0.1, 0.4))], scene=LowCeiling(robot), timeout=0.05)
+    assert solution.reason == "in collision"
+    assert "It would be solved if it might touch what is in its way." in solution.explain()
+
+
+def test_the_nearest_posture_is_called_approximate():
+    robot = mk.load_robot("ur5")
+    solution = solve(robot, [Position("tool0", (3.0, 0.0, 0.1))], approximate=True, timeout=0.05)
+    assert solution.reason == "approximate"
+    text = solution.explain()
+    assert text.startswith("Not solved: this is the nearest posture that was found.")
+    assert "Proved for 'position_tool0'" in text

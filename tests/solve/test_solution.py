@@ -121,3 +121,43 @@ def test_musts_hold_after_preferences_were_refined():
         solution = problem.solve(target, rng=k, timeout=0.01)
         assert solution.success
         assert violations([Pose("tool0", target)], robot, solution.q, {}) == []
+
+
+def test_every_one_of_all_solutions_is_true():
+    for k in range(120):
+        case = generate(k)
+        if case.robot.dof > 20:
+            continue
+        problem = Problem(case.robot, case.goals, fixed=case.fixed)
+        targets = [case.targets] if case.targets else []
+        found = problem.solve_all(*targets, seed=case.seed, rng=k, evaluations=1500, most=8)
+        assert not (found and case.flaw)
+        for solution in found:
+            assert violations(case.complete, case.robot, solution.q, case.fixed) == [], repr(case)
+
+
+def test_elements_of_batches_at_other_bases_are_true():
+    robot = mk.load_robot("panda").at(mk.transform((0.1, 0.2, 0.3)))
+    problem = Problem(robot, [Pose("panda_hand"), AvoidLimits()])
+    rng = np.random.default_rng(0)
+    bases = np.array([mk.transform(rng.normal(size=3), rpy=rng.uniform(-3, 3, size=3)) for _ in range(30)])
+    targets = np.array([robot.at(base).pose("panda_hand", robot.random(rng)) for base in bases])
+    targets[::3, :3, 3] += 5.0
+    batch = problem.solve(targets, base=bases, evaluations=2000, seed=robot.random(rng, n=30))
+    for k, (base, target) in enumerate(zip(bases, targets, strict=True)):
+        single = problem.solve(target, base=base, evaluations=2000, seed=batch[k].seed, rng=(0, k))
+        np.testing.assert_array_equal(batch.q[k], single.q)
+        assert batch[k].reason == single.reason == ("out of reach" if k % 3 == 0 else "solved")
+        if batch.success[k]:
+            assert violations([Pose("panda_hand", target)], robot.at(base), batch.q[k], {}) == []
+
+
+def test_answers_that_a_predicate_agreed_to_are_true():
+    robot = mk.load_robot("iiwa14")
+    problem = Problem(robot, [Pose("tool0"), AvoidLimits()])
+    for k in range(30):
+        target = robot.pose("tool0", robot.random(k))
+        solution = problem.solve(target, valid=lambda q: q[0] > 0.0, rng=k, evaluations=20_000, refine_evaluations=500)
+        if solution.success:
+            assert solution.q[0] > 0.0
+            assert violations([Pose("tool0", target)], robot, solution.q, {}) == []

@@ -32,7 +32,8 @@ class World:
         pinocchio.framesForwardKinematics(self._model, self._data, self._full)
 
     def pose(self, link: str) -> np.ndarray:
-        return self._data.oMf[self._frames[link]].homogeneous.copy()
+        # URDF does not say where the root stands.
+        return self.robot.base_pose @ self._data.oMf[self._frames[link]].homogeneous
 
     def frame(self, goal: Any) -> np.ndarray:
         """Pose of a goal's frame in its reference."""
@@ -45,7 +46,8 @@ class World:
         """Pinocchio leaves what is fixed to the world out of the robot; here it counts."""
         moving = pinocchio.centerOfMass(self._model, self._data, self._full).copy()
         base, mass = self._model.inertias[0], self._data.mass[0]
-        return (mass * moving + base.mass * base.lever) / (mass + base.mass)
+        com = (mass * moving + base.mass * base.lever) / (mass + base.mass)
+        return self.robot.base_pose[:3, :3] @ com + self.robot.base_pose[:3, 3]
 
     def joint(self, name: str) -> float:
         coupling = self.robot.couplings[name]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memetik.errors import MissingExtraError
 from memetik.solve.demands import shortage_of
 from memetik.solve.reach import proof_of
 from memetik.solve.relaxations import helpful
@@ -20,6 +21,9 @@ APPROXIMATE = "approximate"
 TOO_FEW_JOINTS = "too few joints for the demands"
 IN_COLLISION = "in collision"
 NOT_FOUND = "not found in time"
+
+MOST_CONTACTS = 6
+"""As many pairs in contact are named."""
 
 
 def reason_of(solution: Solution) -> str:
@@ -91,11 +95,18 @@ def _misses(solution: Solution, statement: Statement) -> list[str]:
 def _contacts(solution: Solution) -> list[str]:
     """What touches what in the best posture found."""
     problem = solution.problem
-    model: Any = problem._stand_in if problem.confinement is None else problem.confinement.exact
+    try:
+        model: Any = problem._stand_in if problem.confinement is None else problem.confinement.exact
+    except MissingExtraError:
+        return []
     if not hasattr(model, "contacts"):
         return []
-    found = [f"{c.first!r} and {c.second!r} ({_quantity(c.depth, 'm')} deep)" for c in model.contacts(solution.q)[:5]]
-    return [f"In it these touch: {', '.join(found)}."] if found else []
+    deepest: dict[tuple[str, str], float] = {}
+    for contact in model.contacts(solution.q):
+        pair = (contact.first, contact.second)
+        deepest[pair] = max(contact.depth, deepest.get(pair, 0.0))
+    found = [f"{first!r} and {second!r} ({_quantity(d, 'm')} deep)" for (first, second), d in deepest.items()]
+    return [f"In the best posture found these touch: {', '.join(found[:MOST_CONTACTS])}."] if found else []
 
 
 def _turned_away_by_contact(solution: Solution) -> bool:
