@@ -59,7 +59,8 @@ class BodyGeometry:
             return self.surface.samples
         if self.kind == "points":
             return self.points
-        return self.centre[None]
+        # The middle of the box around a hull may lie outside the hull; the mean of its corners does not.
+        return self.centre[None] if self.mesh is None else self.corners.mean(axis=0, keepdims=True)
 
     @cached_property
     def probes(self) -> np.ndarray:

@@ -7,6 +7,7 @@ only on request. Boxes around bodies sort out pairs that are far apart; the rest
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from memetik.errors import InvalidInputError, UnknownNameError
+from memetik.errors import InvalidInputError, UnknownNameError, suggest
 from memetik.robot.tree import compile_tree
 from memetik.scene.allowed import Pairs, checked_pairs, default_pairs
 from memetik.scene.bodies import body_geometry, coal
@@ -24,6 +25,8 @@ from memetik.scene.scene import Scene, SceneSnapshot, ordered_pair
 
 if TYPE_CHECKING:
     from memetik.robot.robot import Robot
+
+logger = logging.getLogger(__name__)
 
 _NOTHING = SceneSnapshot({}, frozenset(), 0)
 
@@ -95,6 +98,7 @@ class CollisionModel:
         self._options = (allowed, padding, self_collision)
         self._lock, self._local = threading.Lock(), threading.local()
         self._layout: Layout | None = None
+        self._warned: set[str] = set()
         self._current()
 
     # answers
@@ -275,6 +279,7 @@ class CollisionModel:
             return layout
 
     def _arranged(self, snapshot: SceneSnapshot) -> Layout:
+        self._warn_of_unknown(snapshot)
         bodies = list(self._link_bodies)
         for item in snapshot.objects.values():
             if item.link is None:
@@ -291,6 +296,17 @@ class CollisionModel:
             if item.link is None:
                 bodies.append(Body(item.name, -1, body_geometry(item.shape, item.solid), item.pose, item.padding))
         return Layout(snapshot, bodies, moving, self._pairs(snapshot, bodies, moving))
+
+    def _warn_of_unknown(self, snapshot: SceneSnapshot) -> None:
+        """A scene may be meant for several robots, so that unknown names in its allowed pairs are no error."""
+        names = {name for pair in snapshot.allowed for name in pair}
+        for name in sorted(names - self._warned):
+            if name not in self._rigid and name not in snapshot.objects:
+                self._warned.add(name)
+                choices = (*self._links, *snapshot.objects)
+                logger.warning(
+                    "the scene allows %r to touch, which is no link or object; %s", name, suggest(name, choices)
+                )
 
     def _pairs(self, snapshot: SceneSnapshot, bodies: list[Body], moving: int) -> list[tuple[int, int]]:
         """The pairs of bodies to check."""

@@ -214,8 +214,8 @@ def _near(body: Placed, cloud: Placed) -> np.ndarray:
     centre = cloud.to_local(body.to_world(body.geometry.centre))
     reach = float(np.linalg.norm(body.geometry.half))
     nearest, _ = cloud.geometry.tree.query(centre)
-    # The point nearest to the centre is at most `nearest` from a convex body, at most `nearest + reach` from any.
-    slack = reach if body.geometry.kind == "mesh" else 0.0
+    # The point nearest to the centre is within `nearest` of a body that holds its centre, `nearest + reach` of any.
+    slack = reach if body.geometry.primitive is None else 0.0
     return np.asarray(cloud.geometry.tree.query_ball_point(centre, nearest + reach + slack + 1e-9))
 
 
