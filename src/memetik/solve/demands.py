@@ -55,7 +55,9 @@ def shortage_of(statement: Statement) -> Shortage | None:
     if not demanding:
         return None
     position, orientation, values = _totals(demanding)
-    problem = replace(statement, terms=tuple(term for term, _ in demanding), confinement=None).compiled()
+    # Weights say what is more important, not what is possible.
+    terms = tuple(replace(term, weight=1.0) for term, _ in demanding)
+    problem = replace(statement, terms=terms, confinement=None).compiled()
     joints = len(problem.variables)
     rank = _rank(problem, statement)
     if rank >= position + orientation + values:

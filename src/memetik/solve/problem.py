@@ -557,7 +557,7 @@ def _settings_error(
             return InvalidInputError(f"{name} is in seconds and must not be negative, not {value!r}.")
     counts = {"evaluations": evaluations, "refine_evaluations": refine_evaluations, "attempts": attempts}
     for name, value in counts.items():
-        if value is not None and not (isinstance(value, int | np.integer) and value >= 0):
+        if value is not None and not (isinstance(value, int | np.integer) and 0 <= value < 2**63):
             return InvalidInputError(f"{name} is a whole number not below zero, not {value!r}.")
     if not (isinstance(threads, int | np.integer) and 1 <= threads <= MOST_THREADS):
         return InvalidInputError(f"threads is a whole number from 1 to {MOST_THREADS}, not {threads!r}.")

@@ -58,6 +58,12 @@ class _Demands:
 
 def proof_of(statement: Statement) -> Proof | None:
     """A proof that some must cannot be met, or None: then nothing is known."""
+    # Squares of huge numbers become infinite, which still compares right; what is not a number proves nothing.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _proof(statement)
+
+
+def _proof(statement: Statement) -> Proof | None:
     for term in statement.terms:
         if term.kind == Kind.JOINTS and term.missed and (proof := _joints_proof(statement, term)):
             return proof
