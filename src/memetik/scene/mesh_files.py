@@ -129,7 +129,7 @@ def merge_vertices(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray,
     grid = max(float(np.ptp(points, axis=0).max()), 1e-12) * 1e-9
     cells = np.round((points - points.min(axis=0)) / grid)
     # Equal rows by equal numbers, axis after axis: sorting rows as such is several times slower.
-    number = np.zeros(len(points), dtype=np.int64)
+    first, number = np.arange(len(points)), np.zeros(len(points), dtype=np.int64)
     for axis in range(3):
         values, place = np.unique(cells[:, axis], return_inverse=True)
         _, first, number = np.unique(number * len(values) + place, return_index=True, return_inverse=True)
