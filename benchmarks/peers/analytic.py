@@ -21,15 +21,31 @@ class Eaik:
     name = "eaik"
 
     def __init__(self, robot: mk.Robot, link: str, tasks: Tasks, tolerance: float = 0.0, timeout: float = 0.0):
-        self.arm = eaik_arm(robot, link)
+        self.arm, self.dof = eaik_arm(robot, link), robot.dof
         self.targets = list(tasks.targets[0])
 
     def solve(self, k: int) -> np.ndarray | None:
-        answer = self.arm.calculate_IK(self.targets[k])
-        for q, only_near in zip(answer.Q, answer.is_LS, strict=True):
-            if not only_near:
-                return q
-        return None
+        return _first_exact(self.arm.calculate_IK(self.targets[k]))
+
+    def solve_all(self, threads: int) -> Any:
+        """eaik's own batch call: a list of answers."""
+        return self.arm.calculate_IK_batched(self.targets, threads)
+
+    def postures_of_all(self, threads: int) -> np.ndarray:
+        """The batch call, and one posture for each target in an array (N, dof); not a number where there is none."""
+        postures = np.full((len(self.targets), self.dof), np.nan)
+        for k, answer in enumerate(self.solve_all(threads)):
+            q = _first_exact(answer)
+            if q is not None:
+                postures[k] = q
+        return postures
+
+
+def _first_exact(answer: Any) -> np.ndarray | None:
+    for q, only_near in zip(answer.Q, answer.is_LS, strict=True):
+        if not only_near:
+            return q
+    return None
 
 
 def eaik_arm(robot: mk.Robot, link: str) -> Any:

@@ -14,6 +14,9 @@ import numpy as np
 BLOCK = 50
 """Calls of one solver before it is the next one's turn."""
 
+WARM_UP = 3
+"""Calls at the beginning of each turn that are not timed: the others have left the caches cold."""
+
 REPEATS = 5
 """How often a call is made again that was denied the core."""
 
@@ -65,13 +68,12 @@ def interleave(solvers: Sequence[Solver], count: int, timeout: float, clock: str
     too, the better estimate of what the wall clock would show on a quiet one.
     """
     runs = [Run(solver.name, np.zeros(count), [None] * count, 0) for solver in solvers]
-    for solver in solvers:
-        for k in range(min(count, 20)):  # warm-up
-            solver.solve(k)
     for turn, begin in enumerate(range(0, count, BLOCK)):
         for position in range(len(solvers)):
             which = (turn + position) % len(solvers)
             solver, run = solvers[which], runs[which]
+            for k in range(begin, min(begin + WARM_UP, count)):
+                solver.solve(k)
             for k in range(begin, min(begin + BLOCK, count)):
                 call = fair_call(solver.solve, k, timeout)
                 run.postures[k] = call.result
