@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from problem_generator import generate
 from scipy.spatial.transform import Rotation
 
 import memetik as mk
@@ -292,3 +293,31 @@ def test_the_nearest_posture_is_called_approximate():
     text = solution.explain()
     assert text.startswith("Not solved: this is the nearest posture that was found.")
     assert "Proved for 'position_tool0'" in text
+
+
+def test_nothing_that_is_possible_is_proved_impossible():
+    """Problems that a hidden posture solves, given no time: whatever the reason is, it is not a proof."""
+    reasons = set()
+    for k in range(400):
+        case = generate(k)
+        if case.flaw is None:
+            problem = Problem(case.robot, case.goals, fixed=case.fixed)
+            solution = problem.solve(*([case.targets] if case.targets else []), seed=case.seed, evaluations=1)
+            if not solution.success:
+                reasons.add(solution.reason)
+                assert solution.reason not in (OUT_OF_REACH, LIMITS), f"{case!r}\n{solution.explain()}"
+    assert NOT_FOUND in reasons
+
+
+def test_most_of_what_is_too_far_away_or_beyond_limits_is_proved():
+    proved = total = 0
+    for k in range(600):
+        case = generate(k)
+        if case.flaw in ("too_far", "beyond_limits", "held_elsewhere", "rigid_length"):
+            problem = Problem(case.robot, case.goals, fixed=case.fixed)
+            solution = problem.solve(*([case.targets] if case.targets else []), seed=case.seed, evaluations=1)
+            assert not solution.success
+            total += 1
+            proved += solution.reason in (OUT_OF_REACH, LIMITS)
+    assert total > 30
+    assert proved == total
