@@ -90,6 +90,8 @@ def plot(path: Path, joints: np.ndarray, means: np.ndarray, exponent: float, off
     axes.loglog(joints, means[0] * joints / joints[0] * 1e6, ":", color="grey", label="linear")
     axes.set(xlabel="joints", ylabel="microseconds", title="Full pose of a chain's tip, 1e-5 m and 1e-5 rad")
     axes.set_xticks(joints, [str(count) for count in joints], minor=False)
+    ticks = [tick for tick in (10, 20, 50, 100, 200, 500, 1000, 2000) if tick <= 2e6 * means.max()]
+    axes.set_yticks(ticks, [str(tick) for tick in ticks])
     axes.minorticks_off()
     axes.grid(which="both", alpha=0.3)
     axes.legend()

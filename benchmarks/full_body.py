@@ -1,7 +1,7 @@
 """A humanoid's whole body: eight setups from one limb with two objectives to 35 joints with nine.
 
 Run: python benchmarks/full_body.py [--targets 10000] [--setups 'both wrists']
-Takes about two minutes on a quiet machine.
+Takes about half a minute on a quiet machine.
 
 The setups are those of Starke's dissertation "Bio IK" (2020), table 5.4, whose success is printed beside ours. Targets
 come from random postures, seeds are other random postures; 10 ms, 1e-4 m and 1e-3 rad (the source states no tolerance),
