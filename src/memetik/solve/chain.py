@@ -32,7 +32,7 @@ after joint k."""
 _BESIDE = tuple(sign * axis for axis in np.eye(3)[:2] for sign in (1.0, -1.0))
 
 MOST_COMPARED = 48
-"""Up to so many nodes all pairs are bounded from both sides; longer chains only from above, by adding up."""
+"""Up to so many nodes all pairs are bounded from both sides; more of them only from above, by adding up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +134,17 @@ def angle_bounds(chain: Chain, nodes: Sequence[Node]) -> Bounds:
 
     def across(joint: ChainJoint, a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
         if joint.prismatic:
-            return _angle(a, b), _angle(a, b)
+            return angle_between(a, b), angle_between(a, b)
         along, product = a[2] * b[2], math.hypot(a[0], a[1]) * math.hypot(b[0], b[1])
         low, high = _cosine_range(joint, a, b)
         return _arccos(along + product * high), _arccos(along + product * low)
 
-    return _bounds(chain, nodes, _angle, across, turned=True)
+    return _bounds(chain, nodes, angle_between, across, turned=True)
+
+
+def angle_between(a: np.ndarray, b: np.ndarray) -> float:
+    """The angle between unit vectors, radians."""
+    return 2.0 * math.atan2(math.dist(a, b), math.dist(a, -b))
 
 
 def _bounds(
@@ -234,11 +239,6 @@ def _cosine_range(joint: ChainJoint, a: np.ndarray, b: np.ndarray) -> tuple[floa
     crest = math.floor(high / (2.0 * math.pi)) * 2.0 * math.pi >= low
     trough = (math.floor((high - math.pi) / (2.0 * math.pi)) * 2.0 + 1.0) * math.pi >= low
     return -1.0 if trough else min(ends), 1.0 if crest else max(ends)
-
-
-def _angle(a: np.ndarray, b: np.ndarray) -> float:
-    cross = np.cross(a, b)
-    return math.atan2(math.sqrt(float(cross @ cross)), float(a @ b))
 
 
 def _arccos(cosine: float) -> float:

@@ -13,6 +13,7 @@ from memetik.solve.chain import (
     Bounds,
     Chain,
     Node,
+    angle_between,
     angle_bounds,
     chain_between,
     direction_nodes,
@@ -26,6 +27,10 @@ LIMITS_EXCLUDE = "limits exclude it"
 
 ROUNDING = 1e-7
 """Metres or radians by which a bound must be missed: square roots and arc cosines of rounded numbers are no better."""
+
+
+MOST_TURNING = 16
+"""Chains of more joints can turn their links in any direction, as far as angles between axes tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +130,13 @@ def _distance_proof(chain: Chain, demands: _Demands, reason: str, names: tuple[s
 
 
 def _angle_proof(chain: Chain, demands: _Demands, reason: str, names: tuple[str, str]) -> Proof | None:
+    if len(chain.joints) > MOST_TURNING:
+        return None
     known = list(demands.directions)
     for term, rotation, slack in demands.turns:
         last_axis = chain.fixed[-1][:3, :3].T @ np.array([0.0, 0.0, 1.0])
         for vector in (last_axis, *np.eye(3)):
-            known.append((term, vector, _around(rotation @ vector, 0.0, slack, _angle)))
+            known.append((term, vector, _around(rotation @ vector, 0.0, slack, angle_between)))
     if not known:
         return None
     nodes = direction_nodes(chain, [vector for _, vector, _ in known])
@@ -215,11 +222,6 @@ def _around(centre: np.ndarray, lower: float, upper: float, metric: Callable[...
     return ranges
 
 
-def _angle(a: np.ndarray, b: np.ndarray) -> float:
-    cross = np.cross(a, b)
-    return math.atan2(math.sqrt(float(cross @ cross)), float(a @ b))
-
-
 def _read_point(term: StatedTerm, demands: _Demands) -> None:
     axes, centre, lower, upper = np.split(term.data, (9, 12, 15))
     axes = axes.reshape(3, 3)
@@ -285,21 +287,21 @@ def _read_swing_range(term: StatedTerm, demands: _Demands) -> None:
     # The swing has no part along the axis: that entry's range does not matter.
     widest = np.where(np.abs(axis) > 0.5, 0.0, np.maximum(np.abs(term.data[12:15]), np.abs(term.data[15:18])))
     upper = float(np.linalg.norm(widest)) + term.tolerance
-    demands.directions.append((term, axis, _around(rotation @ axis, 0.0, upper, _angle)))
+    demands.directions.append((term, axis, _around(rotation @ axis, 0.0, upper, angle_between)))
 
 
 def _read_align(term: StatedTerm, demands: _Demands) -> None:
-    demands.directions.append((term, term.data[:3], _around(term.data[3:6], 0.0, term.tolerance, _angle)))
+    demands.directions.append((term, term.data[:3], _around(term.data[3:6], 0.0, term.tolerance, angle_between)))
 
 
 def _read_cone(term: StatedTerm, demands: _Demands) -> None:
     lower, upper = max(0.0, float(term.data[6]) - term.tolerance), float(term.data[7]) + term.tolerance
-    demands.directions.append((term, term.data[:3], _around(term.data[3:6], lower, upper, _angle)))
+    demands.directions.append((term, term.data[:3], _around(term.data[3:6], lower, upper, angle_between)))
 
 
 def _read_side(term: StatedTerm, demands: _Demands) -> None:
     lower = 0.5 * math.pi - term.tolerance
-    demands.directions.append((term, term.data[:3], _around(term.data[3:6], lower, math.pi, _angle)))
+    demands.directions.append((term, term.data[:3], _around(term.data[3:6], lower, math.pi, angle_between)))
 
 
 _READERS: dict[Kind, Callable[[StatedTerm, _Demands], None]] = {
