@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "solve"))
 
 THREADS = (1, 2, 4)
 CHUNK = 50
-SHOWN = 20
+SHOWN = 10
 
 
 def main() -> int:
@@ -75,7 +75,7 @@ def _check(chunk: tuple[int, int, int]) -> tuple[Counter[str], list[str]]:
             targets = [case.targets] if case.targets else []
             one, *others = (problem.solve(*targets, seed=case.seed, rng=k, threads=n, **budget) for n in THREADS)
         except Exception as error:
-            fault("errors", f"{type(error).__name__}: {error} in {case!r}")
+            fault("errors", f"{type(error).__name__}: {error} in {case!r:.300}")
             continue
         counts["solved"] += one.success
         if not (np.isfinite(one.q).all() and all(np.isfinite(list(e.values())).all() for e in one.errors.values())):
