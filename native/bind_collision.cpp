@@ -87,15 +87,16 @@ std::vector<std::vector<double>> draft_regions(const FieldDraft &draft) {
   return regions;
 }
 
-Field restore_field(Input<float> values, Input<int32_t> starts, Input<double> origin, Input<int32_t> cells, double step,
-                    double offset, bool shell) {
+Field restore_field(Input<float> values, Input<int32_t> starts, Input<double> origin, Input<int32_t> cells,
+                    Input<double> bounds, double step, double offset, bool shell) {
+  check_shape(bounds, "bounds", {2, 3});
   check_shape(values, "values", {values.size()});
   check_shape(starts, "starts", {starts.size()});
   check_shape(origin, "origin", {3});
   check_shape(cells, "cells", {3});
   return std::make_shared<const DistanceField>(std::vector<float>(values.data(), values.data() + values.size()),
                                                std::vector<int32_t>(starts.data(), starts.data() + starts.size()),
-                                               origin.data(), cells.data(), step, offset, shell);
+                                               origin.data(), cells.data(), bounds.data(), step, offset, shell);
 }
 
 void evaluate_field(const DistanceField &field, Input<double> points, Output value, std::optional<Output> gradient,
@@ -237,9 +238,12 @@ std::shared_ptr<const CollisionRobot> make_robot(Input<double> starts, Input<dou
 std::shared_ptr<const CollisionWorld> make_world(std::shared_ptr<const CollisionRobot> robot, Input<int32_t> kinds,
                                                  Input<double> poses, Input<double> sizes, Input<double> paddings,
                                                  const std::vector<std::optional<Field>> &fields,
-                                                 Input<uint8_t> checked, bool conservative) {
+                                                 Input<uint8_t> checked, bool conservative,
+                                                 const std::vector<uint32_t> &keys) {
   check_shape(checked, "checked", {robot->groups.size(), kinds.size()});
-  const std::vector<ObjectSpec> objects = specs_from(kinds, poses, sizes, paddings, fields);
+  std::vector<ObjectSpec> objects = specs_from(kinds, poses, sizes, paddings, fields);
+  if (!keys.empty() && keys.size() != objects.size()) throw std::invalid_argument("keys must have one entry per object.");
+  for (size_t i = 0; i < keys.size(); ++i) objects[i].key = keys[i];
   return std::make_shared<const CollisionWorld>(std::move(robot), objects,
                                                 std::vector<uint8_t>(checked.data(), checked.data() + checked.size()),
                                                 conservative ? 1.0 : 0.0);
@@ -326,12 +330,13 @@ nb::ndarray<nb::numpy, const Scalar, nb::ndim<1>> borrowed(const std::vector<Sca
 
 void bind_collision(nb::module_ &m) {
   nb::class_<DistanceField>(m, "DistanceField", "Signed distance to a triangle mesh on a grid fine near the surface.")
-      .def_static("restore", &restore_field, "values"_a, "starts"_a, "origin"_a, "cells"_a, "step"_a, "offset"_a,
-                  "shell"_a)
+      .def_static("restore", &restore_field, "values"_a, "starts"_a, "origin"_a, "cells"_a, "bounds"_a, "step"_a,
+                  "offset"_a, "shell"_a)
       .def("evaluate", &evaluate_field, "points"_a, "value"_a, "gradient"_a.none(), "threads"_a)
       .def_prop_ro("values", [](nb::handle self) { return borrowed(nb::cast<const DistanceField &>(self).values(), self); })
       .def_prop_ro("starts", [](nb::handle self) { return borrowed(nb::cast<const DistanceField &>(self).starts(), self); })
       .def_prop_ro("origin", [](const DistanceField &f) { const FieldView v = f.view(); return std::vector<double>(v.origin, v.origin + 3); })
+      .def_prop_ro("bounds", [](const DistanceField &f) { const FieldView v = f.view(); return std::vector<double>{v.low[0], v.low[1], v.low[2], v.high[0], v.high[1], v.high[2]}; })
       .def_prop_ro("cells", [](const DistanceField &f) { const FieldView v = f.view(); return std::vector<int>(v.cells, v.cells + 3); })
       .def_prop_ro("step", [](const DistanceField &f) { return f.view().step; })
       .def_prop_ro("band", [](const DistanceField &f) { return f.view().band; })
@@ -356,7 +361,7 @@ void bind_collision(nb::module_ &m) {
                   "pairs: rows (group, group or number of groups + object); chain: rows (group, body), from the tip on.");
   nb::class_<CollisionWorld>(m, "CollisionWorld", "A robot's bodies among objects; immutable.")
       .def_static("build", &make_world, "robot"_a, "kinds"_a, "poses"_a, "sizes"_a, "paddings"_a, "fields"_a,
-                  "checked"_a, "conservative"_a)
+                  "checked"_a, "conservative"_a, "keys"_a = std::vector<uint32_t>())
       .def("moved", [](const CollisionWorld &world, Input<double> poses) { return world.moved(placements_from(poses, world.object_count())); },
            "poses"_a, "The same world with its objects at other poses (objects, 3, 4).")
       .def("clearance", &clearance, "tree"_a, "q"_a, "limit"_a, "out"_a, "threads"_a)

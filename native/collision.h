@@ -69,13 +69,14 @@ struct ObjectPoint {
 };
 
 // Least distance over the segment from a, length `length` along the unit vector u, to a convex primitive.
-// Where the tangents at both ends of an interval meet is a lower bound of the function between them: it is what is
-// returned, once it is near enough to the best value seen or above `enough` in every lane.
+// Where the tangents at both ends of an interval meet is a lower bound of the function between them; the search ends
+// once that is near enough to the best value seen, or above `enough`, in every lane. The next point is in turns where the
+// tangents meet, which finds kinks, and where the secant of the slope is zero, which finds smooth minima.
 MEMETIK_SHARED ObjectPoint segment_distance(const WorldObject &object, const Vector3 &a, const Vector3 &u, double length,
                                             const Lane &enough) {
-  constexpr int kSteps = 12;
-  constexpr double kTolerance = 2e-5;
-  const Lane zero(0.0);
+  constexpr int kSteps = 24;
+  constexpr double kTolerance = 1e-6;
+  const Lane zero(0.0), tiny(1e-300);
   ObjectPoint best{zero, a, {}};
   Lane fa = primitive_distance(object, a, best.gradient);
   best.distance = fa;
@@ -93,12 +94,12 @@ MEMETIK_SHARED ObjectPoint segment_distance(const WorldObject &object, const Vec
   Mask open = (ga < zero) & (gb > zero);
   Lane bound = best.distance;
   for (int k = 0; k < kSteps && any(open); ++k) {
-    const Lane slope = gb - ga;
-    Lane t = (fa - fb + gb * tb - ga * ta) / max(slope, Lane(1e-300));
-    t = clamp(t, ta, tb);
-    bound = select(open, min(fa + ga * (t - ta), best.distance), bound);
+    const Lane inverse = 1.0 / max(gb - ga, tiny);
+    const Lane meet = clamp((fa - fb + gb * tb - ga * ta) * inverse, ta, tb);
+    bound = select(open, min(fa + ga * (meet - ta), best.distance), bound);
     open = open & (best.distance - bound > Lane(kTolerance)) & (bound < enough);
     if (!any(open)) break;
+    const Lane t = k % 2 == 0 ? meet : clamp((gb * ta - ga * tb) * inverse, ta, tb);
     const Vector3 x = a + t * u;
     const Lane f = primitive_distance(object, x, gradient);
     const Lane g = dot(u, gradient);

@@ -23,6 +23,7 @@ struct FieldView {
   const float *values;    // corners of the cells, x fastest, then the bricks
   const int32_t *starts;  // per cell: its first corner or its brick in `values`
   double origin[3];
+  double low[3], high[3];  // box around the mesh
   double step, inverse_step;
   int32_t cells[3];
   int32_t corner_count;   // values before the bricks
@@ -45,6 +46,7 @@ struct WorldObject {
   double padding;         // the object is thought grown by this much
   const FieldView *field;
   ObjectKind kind;
+  uint32_t key;           // by which goals refer to it
 };
 
 struct CollisionBody {

@@ -12,7 +12,7 @@
 namespace memetik {
 namespace {
 
-constexpr double kBand = 2.0;           // cells nearer to the surface than this many of their edges are divided
+constexpr double kBand = 3.0;           // cells nearer to the surface than this many of their edges are divided
 constexpr double kCrossing = 1.0005;    // a step of length s may cross the surface when d_a + d_b <= kCrossing * s
 constexpr double kDepth = 0.6;          // what is inside by less than this many fine cells may be a trick of the grid
 static_assert(kBrick == 4, "bricks are measured in blocks of 2 x 2 x 2 points");
@@ -349,15 +349,19 @@ double FieldDraft::region_depth(size_t region) const { return grid_->regions[reg
 DistanceField FieldDraft::finish(const std::vector<uint8_t> &free_region) {
   if (free_region.size() != region_count()) throw std::invalid_argument("There must be one flag for each region.");
   const bool solid = grid_->sign(free_region);
-  return DistanceField(std::move(grid_->values), std::move(grid_->starts), grid_->origin, grid_->cells, grid_->step,
-                       offset_, !solid);
+  double bounds[6];
+  std::copy(tree_->lower(), tree_->lower() + 3, bounds);
+  std::copy(tree_->upper(), tree_->upper() + 3, bounds + 3);
+  return DistanceField(std::move(grid_->values), std::move(grid_->starts), grid_->origin, grid_->cells, bounds,
+                       grid_->step, offset_, !solid);
 }
 
 DistanceField::DistanceField(std::vector<float> values, std::vector<int32_t> starts, const double *origin,
-                             const int32_t *cells, double step, double offset, bool shell)
+                             const int32_t *cells, const double *bounds, double step, double offset, bool shell)
     : values_(std::move(values)), starts_(std::move(starts)), step_(step), offset_(offset), shell_(shell) {
   std::copy(origin, origin + 3, origin_);
   std::copy(cells, cells + 3, cells_);
+  std::copy(bounds, bounds + 6, bounds_);
   int64_t corners = 1, count = 1;
   for (int k = 0; k < 3; ++k) {
     if (cells[k] < 1 || cells[k] > (1 << 24)) throw std::invalid_argument("A field has at least one cell each way.");
@@ -381,6 +385,8 @@ FieldView DistanceField::view() const {
   view.values = values_.data();
   view.starts = starts_.data();
   std::copy(origin_, origin_ + 3, view.origin);
+  std::copy(bounds_, bounds_ + 3, view.low);
+  std::copy(bounds_ + 3, bounds_ + 6, view.high);
   view.step = step_;
   view.inverse_step = 1 / step_;
   std::copy(cells_, cells_ + 3, view.cells);

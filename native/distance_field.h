@@ -27,8 +27,9 @@ struct FieldOptions {
 class DistanceField {
  public:
   // From what another field held; throws std::invalid_argument where that does not fit together.
+  // bounds: lowest and highest corner of the box around the mesh.
   DistanceField(std::vector<float> values, std::vector<int32_t> starts, const double *origin, const int32_t *cells,
-                double step, double offset, bool shell);
+                const double *bounds, double step, double offset, bool shell);
 
   FieldView view() const;
   const std::vector<float> &values() const { return values_; }
@@ -38,7 +39,7 @@ class DistanceField {
  private:
   std::vector<float> values_;
   std::vector<int32_t> starts_;
-  double origin_[3];
+  double origin_[3], bounds_[6];
   int32_t cells_[3];
   double step_, offset_;
   bool shell_;

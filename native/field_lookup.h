@@ -12,7 +12,8 @@ inline namespace MEMETIK_ARCH {
 
 // Interpolated distance at x (in the field's frame) and, where asked for, its gradient.
 // Outside the grid the nearest point c of the grid's box is read instead: every point y of the mesh then has
-// (x - c).(y - c) <= 0, so that sqrt(|x - c|^2 + d(c)^2) is a lower bound of the distance.
+// (x - c).(y - c) <= 0, so that sqrt(|x - c|^2 + d(c)^2) is a lower bound of the distance. The distance to the box
+// around the mesh is another one; the larger counts.
 MEMETIK_SHARED Lane lookup(const FieldView &field, const Vector3 &x, Vector3 *gradient) {
   const Vector3 g = {(x.x - Lane(field.origin[0])) * Lane(field.inverse_step),
                      (x.y - Lane(field.origin[1])) * Lane(field.inverse_step),
@@ -71,43 +72,43 @@ MEMETIK_SHARED Lane lookup(const FieldView &field, const Vector3 &x, Vector3 *gr
   const Lane square = dot(off, off);
   const Mask outside = square > Lane(0.0);
   if (any(outside)) {
-    const Lane base = max(value, Lane(0.0));
-    const Lane far = sqrt(square + base * base);
+    const Lane zero(0.0), tiny(1e-300);
+    const Lane base = max(value, zero);
+    const Lane by_corner = sqrt(square + base * base);
+    const Vector3 beyond = {x.x - clamp(x.x, Lane(field.low[0]), Lane(field.high[0])),
+                            x.y - clamp(x.y, Lane(field.low[1]), Lane(field.high[1])),
+                            x.z - clamp(x.z, Lane(field.low[2]), Lane(field.high[2]))};
+    const Lane by_box = sqrt(dot(beyond, beyond));
+    const Mask boxed = by_box > by_corner;
     if (gradient != nullptr) {
       // The point that is read moves with x only where it is not held at the box.
-      const Lane zero(0.0), inverse = 1.0 / max(far, Lane(1e-300));
       const Vector3 along = {select((g.x < zero) | (g.x > top.x), zero, gradient->x),
                              select((g.y < zero) | (g.y > top.y), zero, gradient->y),
                              select((g.z < zero) | (g.z > top.z), zero, gradient->z)};
-      *gradient = choose(outside, inverse * (off + base * along), *gradient);
+      const Vector3 far = choose(boxed, (1.0 / max(by_box, tiny)) * beyond,
+                                 (1.0 / max(by_corner, tiny)) * (off + base * along));
+      *gradient = choose(outside, far, *gradient);
     }
-    value = select(outside, far, value);
+    value = select(outside, max(by_corner, by_box), value);
   }
   return value - Lane(field.offset);
 }
 
-// By how much a read value may exceed the true distance, whatever that is.
-MEMETIK_INLINE double slack(const FieldView &field) { return 0.34 * field.step; }
+// By how much a read value may exceed the true distance, whatever that is: see below, at distance zero in fine cells
+// and at the least distance in cells that are not divided.
+MEMETIK_INLINE double slack(const FieldView &field) { return 0.22 * field.step; }
 
 // Correction e of a radius: where the true distance is below `radius`, the value read is below radius + e.
-// Interpolation over cells of edge h exceeds a distance d by at most min(sqrt(3)/2 h, 3 h^2 / (8 d)): with the nearest
-// point y of the surface, d(x_i) <= |x_i - y| <= d + n.(x_i - x) + |x_i - x|^2 / (2 d), the middle terms cancel.
+// A value is the mean of the distances d_i at the corners x_i of a cell, with weights whose mean is x. With the nearest
+// point y of the surface, d_i <= |x_i - y|, so that by Jensen the value is at most
+//   sqrt(mean |x_i - y|^2) = sqrt(d^2 + mean |x_i - x|^2) <= sqrt(d^2 + k h^2), k = 3/4.
+// The part of x_i - x along y - x cancels where d is large: k is at most 0.605 for d >= h and 0.53 for d >= 2.1 h.
 // Cells that are not divided hold distances of at least band - sqrt(3)/2 step.
 MEMETIK_INLINE double overestimate(const FieldView &field, double radius) {
-  const double h = field.step / kBrick;
-  double e = 0.8661 * h;
-  if (radius > 0.433 * h) {
-    const double far = 0.375 * h * h / radius, near = 1.2991 * h - radius;
-    e = far > near ? far : near;
-  }
-  const double least = field.band - 0.8661 * field.step;
-  if (radius > least) {
-    const double far = 0.375 * field.step * field.step / radius;
-    const double near = least + 0.375 * field.step * field.step / least - radius;
-    if (far > e) e = far;
-    if (near > e) e = near;
-  }
-  return e + 1e-6;
+  const double h = field.step / kBrick, square = radius * radius;
+  double reach = square + (radius < h ? 0.75 : 0.605) * h * h;
+  if (radius > field.band - 0.8661 * field.step) reach = square + 0.53 * field.step * field.step;
+  return __builtin_sqrt(reach) - radius + 1e-6;
 }
 
 }  // namespace MEMETIK_ARCH

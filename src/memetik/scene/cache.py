@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-VERSION = 1
+VERSION = 3
 """Of the entries' content; entries of another version are not looked at."""
 
 MAX_BYTES = 2_000_000_000

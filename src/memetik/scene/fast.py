@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +48,9 @@ class FastModel:
     scene: a Scene, seen as it is at each call, or a snapshot of one. Moving an object costs microseconds; new shapes
         cost what their fields and fits cost, which are kept in memory and on disk.
     setting: "conservative" or "tight".
-    protrusion: how far bodies may reach beyond the links' geometry; None takes 1/50 of each shape's extent, 2 to 8 mm.
-    resolution: of distance fields, metres; None takes a third of the robot's smallest body, 1 to 5 mm.
+    protrusion: how far bodies may reach beyond the links' geometry; None takes what suits each shape,
+        2 to 10 mm, see `default_protrusion`.
+    resolution: of distance fields, metres; None takes a third of the robot's smallest body, 1 to 4 mm.
     allowed, padding, self_collision: as for `CollisionModel`, whose pairs are checked.
     """
 
@@ -203,12 +205,18 @@ class FastModel:
                 checked[row, column] = axis >= 0 and rule.checks(name, item.name)
         resolution = self._resolution
         if resolution is None:
-            resolution = float(np.clip(_FIELD_SHARE * bodies.least_radius, 0.001, 0.005))
+            resolution = float(np.clip(_FIELD_SHARE * bodies.least_radius, 0.001, 0.004))
+        keys = [object_key(item.name) for item in objects]
         arrays = object_arrays(
             [(item.shape, item.pose[:3], item.padding, item) for item in objects],
             lambda _, item: field_of(item, resolution, self._threads),
         )
-        return _core.CollisionWorld.build(bodies.core, *arrays, checked, self.setting == "conservative")
+        return _core.CollisionWorld.build(bodies.core, *arrays, checked, self.setting == "conservative", keys)
+
+
+def object_key(name: str) -> int:
+    """By what the core knows an object: goals on contacts name pairs by it."""
+    return zlib.crc32(name.encode())
 
 
 _fields: dict[Any, DistanceField] = {}
@@ -250,7 +258,7 @@ class _PairRule:
         self._self_collision = self_collision
 
     def checks(self, first: str, second: str) -> bool:
-        if first == second or ordered_pair(first, second) in self._allowed:
+        if first != second and ordered_pair(first, second) in self._allowed:
             return False
         if second in self._touches.get(first, ()) or first in self._touches.get(second, ()):
             return False

@@ -37,9 +37,9 @@ class DistanceField:
 
     With h the edge of a fine cell (`resolution`):
 
-    - where |d| is below `band` = 8 h, the value differs from d by at most `bound` = sqrt(3)/2 h (and rounding);
+    - where |d| is below `band` = 12 h, the value differs from d by at most `bound` = sqrt(3)/2 h (and rounding);
     - elsewhere in the grid, which reaches `padding` beyond the mesh, by at most `far_bound` = 4 bound;
-    - a value v > 0 is too large by at most 3 h^2 / (8 d) in the band, 6 h^2 / d elsewhere in the grid;
+    - where d > 0, the value is at most sqrt(d^2 + 3/4 h^2) in the band and sqrt(d^2 + 12 h^2) elsewhere;
     - outside the grid the value is a lower bound of d, up to the same excess.
 
     Gaps narrower than 1.2 h count as closed. A mesh that encloses nothing (an open one, or a closed one thinner than
@@ -84,7 +84,7 @@ class DistanceField:
                 if fixed:
                     raise GeometryError(
                         f"a distance field of a mesh {extent:.3g} m long, {padding:g} m of padding and a resolution of "
-                        f"{step:g} m needs more than {max_values} values; choose a coarser resolution or a larger max_values."
+                        f"{step:g} m needs more than {max_values} values; choose a coarser resolution."
                     ) from None
                 step *= _COARSENING
         regions = draft.regions
@@ -204,6 +204,7 @@ class DistanceField:
             "starts": core.starts,
             "origin": np.array(core.origin),
             "cells": np.array(core.cells, dtype=np.int32),
+            "bounds": np.array(core.bounds).reshape(2, 3),
             "scalars": np.array([core.step, core.offset, float(core.shell), float(self._lidded)]),
         }
 
@@ -222,7 +223,7 @@ def _restored(cls: type[DistanceField], arrays: dict[str, np.ndarray] | None) ->
         return None
     try:
         step, offset, shell, lidded = arrays["scalars"].tolist()
-        parts = (arrays[name] for name in ("values", "starts", "origin", "cells"))
+        parts = (arrays[name] for name in ("values", "starts", "origin", "cells", "bounds"))
         core = _core.DistanceField.restore(*parts, step, offset, bool(shell))
     except (KeyError, TypeError, ValueError) as error:
         _log.warning("a stored distance field does not fit together (%s) and is made anew", error)

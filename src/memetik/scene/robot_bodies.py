@@ -72,11 +72,12 @@ class Piece:
 
 
 def default_protrusion(shape: Any) -> float:
-    """One fiftieth of the shape's largest extent, between 2 and 8 mm."""
-    sizes = [getattr(shape, name) for name in ("radius", "length", "size") if hasattr(shape, name)]
+    """A fiftieth of a primitive's largest extent, from 2 to 8 mm; a fortieth of a mesh's, from 4 to 10 mm."""
     vertices = getattr(shape, "vertices", None)
-    extent = float(np.ptp(vertices, axis=0).max()) if vertices is not None else float(np.max(sizes or [0.2]))
-    return float(np.clip(extent / 50.0, 0.002, 0.008))
+    if vertices is not None:
+        return float(np.clip(np.ptp(vertices, axis=0).max() / 40.0, 0.004, 0.01))
+    sizes = [np.max(getattr(shape, name)) for name in ("radius", "length", "size") if hasattr(shape, name)]
+    return float(np.clip(max(sizes, default=0.2) / 50.0, 0.002, 0.008))
 
 
 def robot_pieces(robot: Robot, padding: Mapping[str, float], protrusion: float | None) -> list[Piece]:
@@ -118,12 +119,13 @@ class BodyBuilder:
 
     def build(self, pieces: list[Piece], checks: Callable[[str, str], bool]) -> RobotBodies:
         """The native model of these pieces; checks(name, name) tells which are to be kept apart."""
-        groups_of = [self._add(piece) for piece in pieces]
+        parts = _merged(pieces)
+        groups_of = [self._add(part) for part in parts]
         starts, ends = (np.array(rows, dtype=float).reshape(-1, 3) for rows in (self._starts, self._ends))
         radii = np.array(self._radii, dtype=float)
         samples, sample_radii = _samples(np.linalg.norm(ends - starts, axis=1), radii, self._setting)
         groups = np.array(self._groups, dtype=np.int32).reshape(-1, 4)
-        pairs, objects = self._pairs(pieces, groups_of, checks)
+        pairs, objects = self._pairs(parts, groups_of, checks)
         arcs = sorted(self._arcs)
         core = _core.CollisionRobot.build(
             starts,
@@ -139,7 +141,7 @@ class BodyBuilder:
             np.array([row[0] for row in arcs], dtype=float),
         )
         names = (*self._names, *(piece.name for piece in objects))
-        least = float(radii.min()) if len(radii) else 0.01
+        least = min((float(piece.fit.radii.min()) + piece.padding for piece in pieces), default=0.01)
         return RobotBodies(core, names, groups[:, 0], least, _report(pieces))
 
     def _axis(self, piece: Piece) -> int:
@@ -198,6 +200,21 @@ class BodyBuilder:
                     objects.append(pieces[whole])
                 pairs += [(a, numbers[whole]) for a in groups_of[i + j - whole]]
         return pairs, objects
+
+
+def _merged(pieces: list[Piece]) -> list[Piece]:
+    """Pieces of one name that are their own bodies as one piece, the others as they are."""
+    together: dict[tuple[str, int, float], list[Piece]] = {}
+    parts = []
+    for piece in pieces:
+        if piece.is_exact:
+            together.setdefault((piece.name, piece.link, piece.padding), []).append(piece)
+        else:
+            parts.append(piece)
+    for (name, link, padding), same in together.items():
+        arrays = (np.concatenate([getattr(p.fit, n) for p in same]) for n in ("starts", "ends", "radii", "inner"))
+        parts.append(Piece(name, link, None, np.eye(4), Fit(*arrays), padding))
+    return parts
 
 
 _OBJECT_KINDS = {"sphere": 0, "box": 1, "capsule": 2, "cylinder": 3, "half_space": 4, "field": 5}

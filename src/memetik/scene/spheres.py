@@ -185,24 +185,18 @@ def _fit_mesh(mesh: TriangleMesh, protrusion: float) -> Fit:
 
 
 def _balls(mesh: TriangleMesh, protrusion: float) -> Fit:
-    from memetik.scene.field import DistanceField
-
-    spacing = max(0.5 * protrusion, math.sqrt(mesh.area / (0.43 * _MOST_SAMPLES)))
+    spacing = max(0.35 * protrusion, math.sqrt(mesh.area / (0.43 * _MOST_SAMPLES)))
     margin = spacing / math.sqrt(3.0)
     extra = max(protrusion, 2.0 * margin)
-    surface = _surface_samples(mesh, spacing)
+    solid = _Solid(mesh, spacing, extra)
     extent = float(np.ptp(mesh.bounds, axis=0).max())
-    field = DistanceField(
-        mesh.vertices, mesh.faces, max(0.5 * extra, extent / 300), padding=0.0, solid=True, max_values=60_000_000
-    )
-    centres, depths = _candidates(field, mesh, extra)
+    centres, depths = _candidates(solid, extra, extent)
     inner_spacing = max(2.0 * extra, extent / 50)
     inside = _grid_points(mesh.bounds, inner_spacing)
-    inside = inside[field.value(inside) < -inner_spacing]
-    samples = np.concatenate([surface, inside])
-    margins = np.concatenate([np.full(len(surface), margin), np.full(len(inside), 0.87 * inner_spacing)])
-    radii = depths + extra
-    chosen, covered = _core.cover_balls(centres, radii, samples, margins, 2)
+    inside = inside[solid.depth(inside) > inner_spacing]
+    samples = np.concatenate([solid.surface, inside])
+    margins = np.concatenate([np.full(len(solid.surface), margin), np.full(len(inside), 0.87 * inner_spacing)])
+    chosen, covered = _core.cover_balls(centres, depths + extra, samples, margins, 2)
     picked = np.array(chosen, dtype=np.intp)
     centres, depths = centres[picked], depths[picked]
     left = samples[~np.array(covered)]
@@ -214,41 +208,90 @@ def _balls(mesh: TriangleMesh, protrusion: float) -> Fit:
     return Fit(centres, centres, depths + extra, depths, 1.0, extra)
 
 
-def _candidates(field: Any, mesh: TriangleMesh, extra: float) -> tuple[np.ndarray, np.ndarray]:
+class _Solid:
+    """A mesh as one solid: how deep points are below what of its surface can be reached from outside.
+
+    Meshes of links are often several bodies that run into each other; the surfaces inside do not count. Neither do
+    crevices that are narrower than two protrusions.
+    """
+
+    def __init__(self, mesh: TriangleMesh, spacing: float, extra: float):
+        from memetik.scene.field import DistanceField
+
+        self.bounds = mesh.bounds
+        resolution = max(0.5 * extra, float(np.ptp(mesh.bounds, axis=0).max()) / 300)
+        self._field = DistanceField(
+            mesh.vertices, mesh.faces, resolution, padding=0.0, solid=True, max_values=60_000_000
+        )
+        self.surface, self.normals, faces = _surface_samples(mesh, spacing)
+        lift = 2.0 * self._field.resolution * self.normals
+        free = np.maximum(self._field.value(self.surface + lift), self._field.value(self.surface - lift))
+        outer = free > self._field.resolution
+        if self._field.is_shell or not outer.any():
+            outer[:] = True
+        self.outer = np.flatnonzero(outer)
+        self._mesh = mesh.vertices, mesh.faces[np.unique(faces[outer])]
+
+    def depth(self, points: np.ndarray) -> np.ndarray:
+        """The depth of points, zero outside."""
+        from memetik.scene.field import mesh_distance
+
+        below = np.flatnonzero(self._field.value(points) < 0.0)
+        depths = np.zeros(len(points))
+        depths[below] = mesh_distance(*self._mesh, points[below])
+        return depths
+
+    def inwards(self, points: np.ndarray, normals: np.ndarray) -> np.ndarray:
+        """Unit vectors into the solid at points of its surface: the blend of the faces that meet there."""
+        gradient = self._field.gradient(points)
+        length = np.linalg.norm(gradient, axis=1, keepdims=True)
+        return np.where(length > 0.3, -gradient / np.maximum(length, 1e-9), -normals)
+
+
+def _candidates(solid: _Solid, extra: float, extent: float) -> tuple[np.ndarray, np.ndarray]:
     """Points inside and their depths: centres of the largest balls that touch the surface, and points below it.
 
     The large balls cover most; near edges and corners only balls of one to a few protrusions in depth cover anything.
     """
-    from memetik.scene.field import mesh_distance
-
-    surface = _thinned(_surface_samples(mesh, max(1.5 * extra, math.sqrt(mesh.area / 2000.0))), 1.5 * extra)
-    gradient = field.gradient(surface)
-    inwards = -gradient / np.maximum(np.linalg.norm(gradient, axis=1, keepdims=True), 1e-9)
-    low, high = np.zeros(len(surface)), np.full(len(surface), 0.5 * float(np.ptp(mesh.bounds, axis=0).max()))
+    kept = solid.outer[_thinned(solid.surface[solid.outer], max(1.5 * extra, extent / 60))]
+    surface, inwards = solid.surface[kept], solid.inwards(solid.surface[kept], solid.normals[kept])
+    low, high = np.zeros(len(surface)), np.full(len(surface), 0.5 * extent)
     for _ in range(14):
         middle = 0.5 * (low + high)
-        touches = -field.value(surface + middle[:, None] * inwards) >= middle - field.bound
+        touches = solid.depth(surface + middle[:, None] * inwards) >= 0.95 * middle
         low, high = np.where(touches, middle, low), np.where(touches, high, middle)
-    below = [np.minimum(low, share * extra) for share in (1.1, 2.2, 5.0)]
-    points = np.concatenate([surface + depth[:, None] * inwards for depth in (low, *below)])
-    extent = float(np.ptp(mesh.bounds, axis=0).max())
-    points = _thinned(np.concatenate([points, _grid_points(mesh.bounds, max(2.0 * extra, extent / 25))]), 0.5 * extra)
-    points = points[field.value(points) < 0.0]
-    return points, mesh_distance(mesh.vertices, mesh.faces, points)
+    # The deepest point of the way so far, for the last one that touches may be a little beyond it.
+    trials = low * np.linspace(0.75, 1.0, 11)[:, None]
+    depths = np.stack([solid.depth(surface + trial[:, None] * inwards) for trial in trials])
+    deepest = np.take_along_axis(trials, depths.argmax(axis=0)[None], axis=0)[0]
+    below = [np.minimum(deepest, share * extra) for share in (0.9, 1.5, 2.4, 5.0)]
+    points = np.concatenate([surface + depth[:, None] * inwards for depth in (deepest, *below)])
+    points = np.concatenate([points, _grid_points(solid.bounds, max(2.0 * extra, extent / 30))])
+    points = points[_thinned(points, 0.4 * extra)]
+    depths = solid.depth(points)
+    return points[depths > 0.0], depths[depths > 0.0]
 
 
-def _surface_samples(mesh: TriangleMesh, spacing: float) -> np.ndarray:
-    """Points on the faces such that every point of a face is within spacing / sqrt(3) of one."""
+def _surface_samples(mesh: TriangleMesh, spacing: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points on the faces, with their normals and faces: every point of a face is within spacing / sqrt(3) of one."""
     triangles = mesh.triangles
+    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
     edges = np.linalg.norm(triangles - np.roll(triangles, 1, axis=1), axis=2).max(axis=1)
     divisions = np.maximum(1, np.ceil(edges / spacing)).astype(int)
-    points = []
+    points, numbers = [], []
     for count in np.unique(divisions):
         i, j = np.meshgrid(np.arange(count + 1), np.arange(count + 1), indexing="ij")
         inside = i + j <= count
         weights = np.stack([i[inside], j[inside], count - i[inside] - j[inside]], axis=1) / count
-        points.append((weights @ triangles[divisions == count]).reshape(-1, 3))
-    return np.unique(np.concatenate(points), axis=0)
+        chosen = divisions == count
+        points.append((weights @ triangles[chosen]).reshape(-1, 3))
+        numbers.append(np.repeat(np.flatnonzero(chosen), len(weights)))
+    all_points = np.concatenate(points)
+    _, first = np.unique(np.round(all_points / (1e-3 * spacing)), axis=0, return_index=True)
+    first.sort()
+    faces = np.concatenate(numbers)[first]
+    return all_points[first], normals[faces], faces
 
 
 def _grid_points(bounds: np.ndarray, spacing: float) -> np.ndarray:
@@ -260,9 +303,9 @@ def _grid_points(bounds: np.ndarray, spacing: float) -> np.ndarray:
 
 
 def _thinned(points: np.ndarray, spacing: float) -> np.ndarray:
-    """One point of each cell of a grid."""
+    """The numbers of one point of each cell of a grid."""
     cells = np.floor(points / spacing).astype(np.int64)
-    return points[np.sort(np.unique(cells, axis=0, return_index=True)[1])]
+    return np.sort(np.unique(cells, axis=0, return_index=True)[1])
 
 
 def _depths(deepest: float, protrusion: float, first: float, overlap: float) -> list[float]:
