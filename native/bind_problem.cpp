@@ -1,6 +1,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -22,6 +23,8 @@ using namespace nb::literals;
 namespace memetik {
 namespace {
 
+constexpr char kNeedsWorld[] = "goals on contacts are solved in a scene.";
+
 std::vector<double> to_vector(const Input<double> &array) { return {array.data(), array.data() + array.size()}; }
 
 Placement to_placement(const Input<double> &array) {
@@ -41,14 +44,15 @@ using TermTuple = std::tuple<int, int, int, int, int, std::vector<int>, int, int
 Problem *make_problem(const Tree &tree, const std::vector<PointTuple> &points, const std::vector<TermTuple> &terms,
                       Input<double> lower, Input<double> upper, const std::vector<int> &held,
                       const std::vector<std::tuple<int, int>> &targets, const std::vector<std::tuple<int, int, int, int>> &copies,
-                      const std::vector<std::tuple<int, int, int>> &seed_copies, bool with_bodies) {
+                      const std::vector<std::tuple<int, int, int>> &seed_copies, bool with_bodies,
+                      const std::vector<std::shared_ptr<const Geometry>> &geometries) {
   std::vector<PointSpec> point_specs;
   for (const auto &[link, placement] : points) point_specs.push_back({link, to_placement(placement)});
   std::vector<TermSpec> specs;
   std::vector<int> offsets;
   int offset = 0;
   for (const auto &[kind, loss, goal, frame, reference, entries, rows, priority, weight, tolerance, data, loss_data] : terms) {
-    if (kind < 0 || kind > int(TermKind::callback)) throw std::invalid_argument("a term has an unknown kind.");
+    if (kind < 0 || kind > int(TermKind::contacts)) throw std::invalid_argument("a term has an unknown kind.");
     if (loss < 0 || loss > int(Loss::swamp_groove)) throw std::invalid_argument("a term has an unknown loss.");
     specs.push_back({TermKind(kind), Loss(loss), goal, frame, reference, entries, rows, priority, weight, tolerance, to_vector(data), loss_data});
     offsets.push_back(offset);
@@ -75,7 +79,7 @@ Problem *make_problem(const Tree &tree, const std::vector<PointTuple> &points, c
   std::vector<SeedCopy> seeds;
   for (const auto &[entry, term, to] : seed_copies) seeds.push_back({entry, place(term, to)});
   return new Problem(tree, std::move(point_specs), std::move(specs), std::move(limits), std::move(target_specs),
-                     std::move(target_copies), std::move(seeds), with_bodies);
+                     std::move(target_copies), std::move(seeds), with_bodies, geometries);
 }
 
 struct Settings {
@@ -131,6 +135,7 @@ nb::object solve_one(const Problem &problem, nb::tuple targets, Input<double> po
       throw std::invalid_argument("the world was made for a robot with more axes.");
     request.world = world, request.certain_world = certain_world, request.margin = margin;
   }
+  if (v.contact_count && !world) throw std::invalid_argument(kNeedsWorld);
   bool raised = false;
   // What a predicate in Python says of a posture; where it raises, `otherwise`, which ends the search.
   const auto ask = [&](const nb::object &predicate, const double *q, bool otherwise) {
@@ -170,6 +175,7 @@ nb::dict solve_batch(const Problem &problem, nb::tuple targets, Input<double> po
                      std::optional<Input<double>> bases, size_t count, size_t first) {
   const ProblemView v = problem.view();
   if (v.callback_count) throw std::invalid_argument("goals of the user's own are solved one by one, not in a native batch.");
+  if (v.contact_count) throw std::invalid_argument(kNeedsWorld);
   const size_t seeds = postures.ndim() == 2 ? postures.shape(0) : 0;
   check_shape(postures, "seeds", {seeds, size_t(v.dof)});
   if (seeds != 1 && seeds != count) throw std::invalid_argument("there must be one seed, or one for each element.");
@@ -254,7 +260,8 @@ nb::dict solve_batch(const Problem &problem, nb::tuple targets, Input<double> po
   return result;
 }
 
-nb::tuple evaluate_rows(const Problem &problem, nb::tuple targets, Input<double> posture, Input<double> variables, int priority) {
+nb::tuple evaluate_rows(const Problem &problem, nb::tuple targets, Input<double> posture, Input<double> variables, int priority,
+                        const CollisionWorld *world) {
   const ProblemView v = problem.view();
   check_shape(posture, "posture", {size_t(v.dof)});
   check_shape(variables, "variables", {variables.ndim() == 2 ? variables.shape(0) : 0, size_t(v.variable_count)});
@@ -271,8 +278,12 @@ nb::tuple evaluate_rows(const Problem &problem, nb::tuple targets, Input<double>
   const size_t bytes = kernels.evaluation_bytes(v);
   std::unique_ptr<char, void (*)(char *)> memory(static_cast<char *>(::operator new(bytes, std::align_val_t(64))),
                                                  [](char *p) { ::operator delete(p, std::align_val_t(64)); });
+  if (v.contact_count && (!world || size_t(world->robot().axis_count) > problem.collision_axes().size()))
+    throw std::invalid_argument(kNeedsWorld);
   IslandControl control{};
   control.data = data.data(), control.posture = posture.data();
+  const CollisionView model = world ? world->view() : CollisionView{};
+  if (world) control.certain = &model, control.collision_axes = problem.collision_axes().data();
   const size_t count = variables.shape(0), rows = size_t(v.row_count), n = size_t(v.variable_count);
   double *residual = new double[count * rows + 1];
   nb::capsule residual_owner(residual, [](void *p) noexcept { delete[] static_cast<double *>(p); });
@@ -352,7 +363,7 @@ void bind_problem(nb::module_ &m) {
 
   nb::class_<Problem>(m, "Problem", "A compiled problem.")
       .def(nb::new_(&make_problem), "tree"_a, "points"_a, "terms"_a, "lower"_a, "upper"_a, "held"_a, "targets"_a, "copies"_a,
-           "seed_copies"_a, "with_bodies"_a = false)
+           "seed_copies"_a, "with_bodies"_a = false, "geometries"_a = std::vector<std::shared_ptr<const Geometry>>())
       .def_prop_ro("variables", [](const Problem &p) { return p.sources(); })
       .def_prop_ro("rows", [](const Problem &p) { return p.view().row_count; })
       .def_prop_ro("must_rows", [](const Problem &p) { return p.view().must_rows; })
@@ -363,7 +374,7 @@ void bind_problem(nb::module_ &m) {
                      for (int t = 0; t < v.term_count; ++t) goals.push_back(v.terms[t].goal);
                      return goals;
                    })
-      .def("evaluate", &evaluate_rows, "targets"_a, "posture"_a, "variables"_a, "priority"_a = 1000,
+      .def("evaluate", &evaluate_rows, "targets"_a, "posture"_a, "variables"_a, "priority"_a = 1000, "world"_a = nb::none(),
            "Weighted residuals (N, rows) and their Jacobians (N, rows, variables).")
       .def("solve", &solve_one, "targets"_a, "posture"_a, "settings"_a, "base"_a = nb::none(), "valid"_a = nb::none(),
            "callback"_a = nb::none(), "world"_a = nb::none(), "certain_world"_a = nb::none(), "margin"_a = 0.0,

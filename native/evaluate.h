@@ -2,16 +2,31 @@
 #pragma once
 
 #include "compiled.h"
+#include "contacts.h"
 #include "loss.h"
 #include "manipulability.h"
 #include "mass_terms.h"
 #include "pivot_chain.h"
+#include "point_distance.h"
+#include "project.h"
 #include "terms.h"
+#include "touch.h"
 
 namespace memetik {
 inline namespace MEMETIK_ARCH {
 
 constexpr int kMostRows = 3;  // of a term on a frame
+
+// The rows of a term on a frame, as its reference sees it.
+inline void rows_of(const ProblemView &v, const Evaluation &e, const Term &term, const double *d, const Frame &f, Row *rows) {
+  switch (term.kind) {
+    case TermKind::point_distance: return point_distance_row(v, e, term, d, f, rows);
+    case TermKind::touch: return touch_row(v, e, term, d, f, rows);
+    case TermKind::project_point: return project_point_rows(v, e, term, d, f, rows);
+    case TermKind::project_axis: return project_axis_rows(v, e, term, d, f, rows);
+    default: return frame_rows(term, d, f, rows);
+  }
+}
 
 template <bool kDerive>
 inline void frame_term(const ProblemView &v, const Situation &s, Evaluation &e, const Term &term) {
@@ -22,9 +37,9 @@ inline void frame_term(const ProblemView &v, const Situation &s, Evaluation &e, 
   if (reference) {
     const Frame relative = {back(*reference, world.x), back(*reference, world.y), back(*reference, world.z),
                             back(*reference, world.p - reference->p)};
-    frame_rows(term, d, relative, rows);
+    rows_of(v, e, term, d, relative, rows);
   } else {
-    frame_rows(term, d, world, rows);
+    rows_of(v, e, term, d, world, rows);
   }
   for (int k = 0; k < term.rows; ++k) e.residual[term.row + k] = rows[k].r;
   if constexpr (kDerive) {
@@ -144,6 +159,7 @@ inline bool evaluate(const ProblemView &v, const Situation &s, Evaluation &e, in
       case TermKind::manipulability: manipulability_term<kDerive>(v, s, e, term); break;
       case TermKind::pivot_chain: pivot_chain_term<kDerive>(v, s, e, term); break;
       case TermKind::compiled: compiled_term<kDerive>(v, s, e, term); break;
+      case TermKind::contacts: contacts_term(v, s, e, term); break;
       case TermKind::callback:
         if (!callback_term(v, s, e, term, t, buffer)) return false;
         break;

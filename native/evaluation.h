@@ -35,6 +35,8 @@ struct Evaluation {
   Vector3 *subtree_moment;  // mass times position of what each axis carries
   Lane *scratch;   // for manipulability
   double *subtree_mass;
+  Lane *contact_row;        // for contacts: variable_count
+  int32_t *guess;           // guess_count x kWidth: corners and triangles that were nearest before
 
   void layout(const ProblemView &v, Arena &arena) {
     q = arena.take<Lane>(v.variable_count);
@@ -48,6 +50,10 @@ struct Evaluation {
     subtree_moment = arena.take<Vector3>(v.body_count ? v.axis_count : 0);
     scratch = arena.take<Lane>(v.manipulability_count ? 6 * size_t(v.axis_count) + 12 * size_t(v.variable_count) + 64 : 0);
     subtree_mass = arena.take<double>(v.body_count ? v.axis_count : 0);
+    contact_row = arena.take<Lane>(v.contact_count ? v.variable_count : 0);
+    guess = arena.take<int32_t>(size_t(v.guess_count) * kWidth);
+    if (arena.memory)
+      for (int i = 0; i < v.guess_count * kWidth; ++i) guess[i] = 0;
   }
 };
 
@@ -57,6 +63,9 @@ struct Situation {
   const double *posture;
   Callback callback;
   void *context;
+  // For goals on contacts: bodies and objects that are nowhere too small.
+  const CollisionView *collision = nullptr;
+  const CollisionAxis *collision_axes = nullptr;
 };
 
 inline void forward_axes(const ProblemView &v, const Situation &s, Evaluation &e) {

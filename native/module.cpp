@@ -4,6 +4,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The native core of memetik: kinematic tree, batched kinematics and search.";
   nanobind::class_<memetik::Tree> tree = memetik::bind_tree(m);
   memetik::bind_kinematics(tree);
+  memetik::bind_geometry(m);
   memetik::bind_problem(m);
   memetik::bind_tracker(m);
   memetik::bind_collision(m);

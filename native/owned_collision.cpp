@@ -92,6 +92,7 @@ Objects make_objects(const std::vector<ObjectSpec> &specs) {
     object.kind = spec.kind;
     object.pose = spec.pose;
     object.padding = spec.padding;
+    object.key = spec.key;
     std::copy(spec.size, spec.size + 3, object.size);
     check((spec.kind == ObjectKind::field) == (spec.field != nullptr), "An object is a field where it has one.");
     if (spec.field) {

@@ -15,6 +15,7 @@ struct ObjectSpec {
   double size[3];
   double padding;
   std::shared_ptr<const DistanceField> field;
+  uint32_t key = 0;
 };
 
 // Objects and the views of their fields, which stay where they are.

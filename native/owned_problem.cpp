@@ -17,7 +17,9 @@ constexpr double kTurn = 6.283185307179586;
 bool uses_mass(TermKind kind) { return kind == TermKind::balance || kind == TermKind::support || kind == TermKind::effort; }
 bool uses_user(TermKind kind) { return kind == TermKind::compiled || kind == TermKind::callback; }
 bool uses_joints(TermKind kind) { return kind == TermKind::joints || uses_user(kind); }
-bool uses_frame(TermKind kind) { return !uses_mass(kind) && !uses_joints(kind); }
+bool uses_frame(TermKind kind) { return !uses_mass(kind) && !uses_joints(kind) && kind != TermKind::contacts; }
+bool projects(TermKind kind) { return kind == TermKind::project_point || kind == TermKind::project_axis; }
+bool uses_geometry(TermKind kind) { return kind == TermKind::point_distance || kind == TermKind::touch || projects(kind); }
 
 // Size of each kind's data; -1: depends on the term.
 int data_size(TermKind kind) {
@@ -41,6 +43,11 @@ int data_size(TermKind kind) {
     case TermKind::roll_pitch_yaw:
     case TermKind::balance: return 9;
     case TermKind::manipulability: return 2;
+    case TermKind::point_distance: return 6;
+    case TermKind::touch: return 8;
+    case TermKind::project_point:
+    case TermKind::project_axis: return 26;
+    case TermKind::contacts:
     case TermKind::support:
     case TermKind::joints:
     case TermKind::effort:
@@ -63,7 +70,12 @@ int row_count(TermKind kind) {
     case TermKind::roll_pitch_yaw:
     case TermKind::pivot:
     case TermKind::pivot_chain:
+    case TermKind::project_point:
+    case TermKind::project_axis:
     case TermKind::balance: return 3;
+    case TermKind::point_distance:
+    case TermKind::touch:
+    case TermKind::contacts:
     case TermKind::twist:
     case TermKind::cone:
     case TermKind::side:
@@ -114,6 +126,31 @@ void check_user_function(const std::vector<PointSpec> &points, const TermSpec &s
     if (!(function.frames[l] >= 0) || function.frames[l] >= double(points.size())) refuse("a compiled goal names a missing frame.");
 }
 
+void check_geometry(const std::vector<GeometryView> &geometries, const TermSpec &spec) {
+  if (!(spec.data[0] >= 0 && spec.data[0] < double(geometries.size()))) refuse("a term names a geometry that is not there.");
+  const GeometryView &geometry = geometries[size_t(spec.data[0])];
+  const int parts = spec.kind == TermKind::touch ? geometry.primitive_count + geometry.hull_count
+                    : projects(spec.kind)        ? int(geometry.surface_count == 1)
+                                                 : geometry.primitive_count + geometry.surface_count;
+  if (parts < 1) refuse("a term names a geometry without the parts that it needs.");
+}
+
+void check_contacts(const TermSpec &spec) {
+  const std::vector<double> &d = spec.data;
+  if (d.size() < 4 || !(d[3] >= 0) || d.size() != 4 + 2 * size_t(d[3])) refuse("contact data has the wrong size.");
+  if (!(d[0] >= 0 && d[0] <= double(ContactForm::least))) refuse("a term on contacts has an unknown form.");
+  const bool hinged = d[0] <= double(ContactForm::depth);
+  if (!std::isfinite(d[1]) || !std::isfinite(d[2]) || (!hinged && !(d[1] > 0 && d[2] > 0)))
+    refuse("scale and reach of contacts must be finite, and positive where they divide.");
+}
+
+// Numbers a lane keeps for a term from one evaluation to the next.
+int guesses_of(const std::vector<GeometryView> &geometries, const TermSpec &spec) {
+  if (!uses_geometry(spec.kind)) return 0;
+  const GeometryView &geometry = geometries[size_t(spec.data[0])];
+  return spec.kind == TermKind::touch ? geometry.hull_count : geometry.surface_count;
+}
+
 // How many joints a term binds in general. A range binds none: most postures are inside it.
 int demands_of(const TermSpec &spec) {
   constexpr double kNarrow = 1e-3;
@@ -132,6 +169,10 @@ int demands_of(const TermSpec &spec) {
     case TermKind::twist: return narrow(12, 13, 1);
     case TermKind::plane: return narrow(6, 7, 1);
     case TermKind::distance: return narrow(3, 4, 1);
+    case TermKind::point_distance: return narrow(4, 5, 1);
+    case TermKind::touch:
+    case TermKind::project_point: return 1;
+    case TermKind::project_axis:
     case TermKind::align:
     case TermKind::look_at:
     case TermKind::line:
@@ -150,8 +191,12 @@ int demands_of(const TermSpec &spec) {
 
 Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<TermSpec> specs, LimitSpec limits,
                  std::vector<TargetSpec> targets, std::vector<TargetCopy> copies, std::vector<SeedCopy> seed_copies,
-                 bool with_bodies)
-    : targets_(std::move(targets)), seed_copies_(std::move(seed_copies)), copies_(std::move(copies)) {
+                 bool with_bodies, std::vector<std::shared_ptr<const Geometry>> geometries)
+    : targets_(std::move(targets)),
+      seed_copies_(std::move(seed_copies)),
+      copies_(std::move(copies)),
+      geometries_(std::move(geometries)) {
+  for (const auto &geometry : geometries_) geometry_views_.push_back(geometry->view());
   const TreeView t = tree.view();
   dof_ = t.dof;
   if (limits.lower.size() != size_t(dof_) || limits.upper.size() != size_t(dof_) || limits.held.size() != size_t(dof_))
@@ -186,11 +231,15 @@ Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<Te
     if (spec.kind == TermKind::manipulability && !(spec.data[1] > 0)) refuse("the reference of manipulability must be positive.");
     if (spec.kind == TermKind::pivot_chain) check_chain(t, points, spec);
     if (spec.kind == TermKind::compiled) check_user_function(points, spec);
+    if (uses_geometry(spec.kind)) check_geometry(geometry_views_, spec);
+    if (spec.kind == TermKind::contacts) check_contacts(spec);
+    if (spec.kind == TermKind::contacts && !with_bodies) refuse("a goal on contacts needs bodies to keep apart.");
     data_offset.push_back(int(offset));
     offset += spec.data.size();
     goals_ = std::max(goals_, spec.goal + 1);
     callbacks_ += spec.kind == TermKind::callback;
     manipulabilities_ += spec.kind == TermKind::manipulability;
+    contacts_ += spec.kind == TermKind::contacts;
   }
   for (const TargetCopy &copy : copies_)
     if (copy.target < 0 || copy.target >= int(targets_.size()) || copy.from < 0 ||
@@ -308,6 +357,8 @@ void Problem::add_term(const TermSpec &spec, const std::vector<int> &data_offset
   term.priority = spec.priority, term.weight = spec.weight, term.tolerance = spec.tolerance;
   term.data = data_offset[index], term.data_size = int(spec.data.size());
   std::copy(spec.loss_data.begin(), spec.loss_data.end(), term.loss_data);
+  term.guess = guesses_;
+  guesses_ += guesses_of(geometry_views_, spec);
   term.axes = int(term_axes_.size()), term.variables = int(term_variables_.size());
   std::vector<int> variables;
   const auto add_axis = [&](int a, double sign) {
@@ -349,6 +400,8 @@ void Problem::add_term(const TermSpec &spec, const std::vector<int> &data_offset
       if (found != sources_.end()) variables.push_back(int(found - sources_.begin()));
     }
   }
+  if (spec.kind == TermKind::contacts)
+    for (int i = 0; i < int(sources_.size()); ++i) variables.push_back(i);
   term.rows = spec.rows;
   if (spec.kind == TermKind::joints) {
     term.rows = int(variables.size());
@@ -412,6 +465,7 @@ ProblemView Problem::view() const {
   v.term_axis_count = int(term_axes_.size()), v.body_count = int(bodies_.size());
   v.variable_count = int(sources_.size()), v.dof = dof_, v.row_count = rows_, v.must_rows = must_rows_;
   v.data_size = int(data_.size()), v.goal_count = goals_, v.callback_count = callbacks_, v.manipulability_count = manipulabilities_;
+  v.geometries = geometry_views_.data(), v.contact_count = contacts_, v.guess_count = guesses_;
   v.total_mass = total_mass_;
   std::copy(fixed_moment_, fixed_moment_ + 3, v.fixed_moment);
   return v;

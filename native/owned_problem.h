@@ -1,10 +1,12 @@
 // A problem that owns its memory: compiled once from a tree and terms, immutable, shared between threads.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "collision_kernels.h"
+#include "owned_geometry.h"
 #include "owned_tree.h"
 #include "problem.h"
 
@@ -62,7 +64,7 @@ class Problem {
   // Throws std::invalid_argument with a sentence where the parts do not fit together.
   Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<TermSpec> terms, LimitSpec limits,
           std::vector<TargetSpec> targets, std::vector<TargetCopy> copies, std::vector<SeedCopy> seed_copies,
-          bool with_bodies);
+          bool with_bodies, std::vector<std::shared_ptr<const Geometry>> geometries);
 
   ProblemView view() const;
   const std::vector<double> &data() const { return data_; }
@@ -101,9 +103,11 @@ class Problem {
   std::vector<TargetCopy> copies_;
   std::vector<HeldJoint> held_joints_;
   std::vector<CollisionAxis> collision_axes_;
+  std::vector<std::shared_ptr<const Geometry>> geometries_;
+  std::vector<GeometryView> geometry_views_;
   int demands_ = 0;
   double total_mass_ = 0, fixed_moment_[3] = {0, 0, 0};
-  int dof_ = 0, rows_ = 0, must_rows_ = 0, goals_ = 0, callbacks_ = 0, manipulabilities_ = 0;
+  int dof_ = 0, rows_ = 0, must_rows_ = 0, goals_ = 0, callbacks_ = 0, manipulabilities_ = 0, contacts_ = 0, guesses_ = 0;
 };
 
 }  // namespace memetik

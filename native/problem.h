@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "geometry.h"
 #include "tree.h"
 
 namespace memetik {
@@ -38,7 +39,24 @@ enum class TermKind : int32_t {
   effort,          // data: gravity(3), then per variable: scale: gravity torques
   compiled,        // data: two addresses, counts of links and joints, then frames, entries of q, variables (user_function.h)
   callback,        // data: none; evaluated by the owner
+  point_distance,  // data: geometry, point(3), lower, upper: distance from the link's geometry to the point outside the range
+  touch,           // data: geometry, point(3), normal(3), gap: height of the geometry's lowest point above the plane, less the gap
+  project_point,   // data: surface, axis(3), stand-off, least, most, whether there is a fallback, its R(9) p(3), six zeros:
+                   // x less the point at the stand-off from where x + t R a, t in [least, most], meets the surface
+  project_axis,    // data: likewise: R a plus the surface's normal there
+  contacts,        // data: form, scale, reach, count, then count times a link, and another, an object or -1: clearances
 };
+
+// What a term on contacts makes of the clearances c below its reach (which is the scale for the first two).
+enum class ContactForm : int32_t {
+  margin,  // root of the sum of (scale - c)^2 over all contacts
+  depth,   // scale - c of the nearest
+  pairs,   // sum over pairs of groups and objects of (scale / c)^2, less its value at the reach
+  least,   // (2 scale / (scale + c))^2 of the nearest, likewise
+};
+
+// In the data of contacts, objects are this much plus their key; smaller numbers are links.
+constexpr double kObjectKeys = 1e6;
 
 enum class Loss : int32_t { square, huber, groove, swamp, swamp_groove };
 
@@ -53,6 +71,7 @@ struct Term {
   int32_t data, data_size;     // its block in the data
   int32_t axes, axis_count;    // its range in term_axes
   int32_t variables, variable_count;  // its range in term_variables, ascending
+  int32_t guess;               // its first row among the guesses of evaluations
   int32_t priority;            // 0: must; 1, 2, ...: preferences
   double weight;               // multiplies the residual
   double tolerance;            // bound of the unweighted residual's norm, in metres or radians
@@ -93,6 +112,7 @@ struct ProblemView {
   const TermAxis *term_axes;
   const int32_t *term_variables;
   const Body *bodies;
+  const GeometryView *geometries;
   const double *lower, *upper;  // of the active variables; infinite where there is none
   const double *sample_lower, *sample_upper;  // finite: where random postures are drawn
   const int32_t *sources;       // active variable -> entry of the full q
@@ -100,6 +120,8 @@ struct ProblemView {
   const double *step_scale;     // squared scale of each variable in the step's metric
   int32_t axis_count, frame_count, term_count, term_axis_count, body_count;
   int32_t variable_count, dof, row_count, must_rows, data_size, goal_count, callback_count, manipulability_count;
+  int32_t contact_count;        // terms on contacts
+  int32_t guess_count;          // rows of guesses, one number a lane, that speed up the next evaluation
   double total_mass;
   double fixed_moment[3];       // mass times position of what the base carries
 };

@@ -88,6 +88,8 @@ struct SearchKernels {
   bool (*evaluate)(const ProblemView &, void *memory, IslandControl &, const double *q, int count, int priority,
                    double *residual, double *jacobian);
   size_t (*evaluation_bytes)(const ProblemView &);
+  // How far a term on contacts is from what it asks for at c.posture; memory: evaluation_bytes.
+  double (*contact_error)(const ProblemView &, void *memory, const IslandControl &, int term);
 };
 
 const SearchKernels &active_search_kernels();

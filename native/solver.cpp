@@ -361,8 +361,9 @@ class Solve {
     bool within = true;
     for (int t = 0; t < view_.term_count; ++t) {
       const Term &term = view_.terms[t];
-      errors[size_t(t)] = term.kind == TermKind::callback ? callback_error(verifier, term, t, posture)
-                                                          : verifier.error(view_, term, data_.data(), posture.data());
+      errors[size_t(t)] = term.kind == TermKind::callback   ? callback_error(verifier, term, t, posture)
+                          : term.kind == TermKind::contacts ? contact_error(t, posture)
+                                                            : verifier.error(view_, term, data_.data(), posture.data());
     }
     for (const HeldJoint &joint : problem_.held_joints()) {
       const double *d = data_.data() + joint.data;
@@ -373,6 +374,15 @@ class Solve {
     for (int t = 0; t < view_.term_count; ++t)
       if (view_.terms[t].priority == 0 && !(errors[size_t(t)] <= view_.terms[t].tolerance * kSlack)) within = false;
     return within;
+  }
+
+  // By the model that is nowhere too small.
+  double contact_error(int term, const std::vector<double> &posture) const {
+    static thread_local Pool pool;
+    IslandControl control{};
+    control.data = data_.data(), control.posture = posture.data();
+    control.certain = &certain_, control.collision_axes = problem_.collision_axes().data();
+    return kernels_.contact_error(view_, pool.get(kernels_.evaluation_bytes(view_)), control, term);
   }
 
   double callback_error(const Verifier &verifier, const Term &term, int index, const std::vector<double> &posture) {

@@ -60,8 +60,8 @@ double box_squared(const double *lower, const double *upper, const double *p) {
   return square;
 }
 
-// Moeller and Trumbore's test, with the triangle and the segment made a little larger.
-bool crosses(const Triangle &t, const double *from, const double *way, double slack) {
+// Moeller and Trumbore's test, with the triangle made a little larger: the line from + along * way meets its plane there.
+bool meets(const Triangle &t, const double *from, const double *way, double slack, double &along) {
   double ab[3], ac[3], h[3], s[3], q[3];
   subtract(t.corners[1], t.corners[0], ab);
   subtract(t.corners[2], t.corners[0], ac);
@@ -72,8 +72,26 @@ bool crosses(const Triangle &t, const double *from, const double *way, double sl
   const double u = dot(s, h) / det;
   cross(s, ab, q);
   const double v = dot(way, q) / det;
-  const double along = dot(ac, q) / det;
-  return u >= -slack && v >= -slack && u + v <= 1 + slack && along >= -slack && along <= 1 + slack;
+  along = dot(ac, q) / det;
+  return u >= -slack && v >= -slack && u + v <= 1 + slack;
+}
+
+bool crosses(const Triangle &t, const double *from, const double *way, double slack) {
+  double along;
+  return meets(t, from, way, slack, along) && along >= -slack && along <= 1 + slack;
+}
+
+// The part of [least, most] in which the line is inside a box; empty where low > high.
+void clip(const double *lower, const double *upper, const double *from, const double *way, double &low, double &high) {
+  for (int k = 0; k < 3; ++k) {
+    if (way[k] == 0) {
+      if (from[k] < lower[k] || from[k] > upper[k]) high = -std::numeric_limits<double>::infinity();
+      continue;
+    }
+    const double a = (lower[k] - from[k]) / way[k], b = (upper[k] - from[k]) / way[k];
+    low = std::max(low, std::min(a, b));
+    high = std::min(high, std::max(a, b));
+  }
 }
 
 }  // namespace
@@ -110,6 +128,7 @@ TriangleTree::TriangleTree(const double *vertices, const int32_t *faces, int64_t
   std::vector<Triangle> sorted(face_count);
   for (int64_t f = 0; f < face_count; ++f) sorted[f] = triangles_[order[f]];
   triangles_.swap(sorted);
+  faces_.swap(order);
 }
 
 void TriangleTree::build(int32_t node, std::vector<int32_t> &order, std::vector<double> &centres, int32_t begin,
@@ -261,6 +280,37 @@ bool TriangleTree::crossed(const double *from, const double *to) const {
       if (crosses(triangles_[i], from, way, 1e-6)) return true;
   }
   return false;
+}
+
+int32_t TriangleTree::cast(const double *from, const double *way, double least, double most, bool both_sides,
+                           double &along) const {
+  constexpr double kSlack = 1e-9;  // so that no line slips through between two triangles
+  int32_t found = -1, stack[2 * kDepth];
+  double best = std::numeric_limits<double>::infinity();
+  int top = 0;
+  stack[top++] = 0;
+  while (top > 0) {
+    const Node &node = nodes_[stack[--top]];
+    double low = least, high = most;
+    clip(node.lower, node.upper, from, way, low, high);
+    if (low - kSlack > high + kSlack || std::max(low, -high) - kSlack > best) continue;
+    if (node.count == 0) {
+      stack[top++] = node.first;
+      stack[top++] = node.first + 1;
+      continue;
+    }
+    for (int32_t i = node.first; i < node.first + node.count; ++i) {
+      const Triangle &t = triangles_[i];
+      const double facing = dot(t.normal, way);
+      if (facing == 0 || (facing > 0 && !both_sides)) continue;
+      double at;
+      if (!meets(t, from, way, kSlack, at) || at < least || at > most || std::fabs(at) >= best) continue;
+      best = std::fabs(at);
+      along = at;
+      found = i;
+    }
+  }
+  return found;
 }
 
 }  // namespace memetik

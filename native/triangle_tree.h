@@ -1,6 +1,7 @@
 // Nearest triangle of a mesh: a tree of boxes over triangles. Immutable once built.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -31,6 +32,13 @@ class TriangleTree {
   double distance_among(const std::vector<Near> &near, const double *point, double way) const;
   // Does the segment cross a triangle?
   bool crossed(const double *from, const double *to) const;
+  // The triangle that the line from + t way, t in [least, most], crosses nearest to t = 0, and that t; -1 where there is
+  // none. Triangles whose normal points along the way are met only where `both_sides` is asked for.
+  int32_t cast(const double *from, const double *way, double least, double most, bool both_sides, double &along) const;
+
+  const Triangle &triangle(int32_t index) const { return triangles_[size_t(index)]; }
+  // The face that a triangle was made from.
+  int32_t face(int32_t index) const { return faces_[size_t(index)]; }
 
   const double *lower() const { return nodes_[0].lower; }
   const double *upper() const { return nodes_[0].upper; }
@@ -44,6 +52,7 @@ class TriangleTree {
   void build(int32_t node, std::vector<int32_t> &order, std::vector<double> &centres, int32_t begin, int32_t end);
 
   std::vector<Triangle> triangles_;
+  std::vector<int32_t> faces_;
   std::vector<Node> nodes_;
 };
 

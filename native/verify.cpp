@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "geometry_check.h"
 #include "placement.h"
 
 namespace memetik {
@@ -124,6 +125,36 @@ double frame_error(const Term &term, const double *d, const Placement &f) {
     case TermKind::incidence: return std::max(0.0, angle(x - at(d), at(d + 3)) - d[6]);
     default: return 0.0;
   }
+}
+
+double geometry_error(const ProblemView &v, const Term &term, const double *d, const Placement &f) {
+  const GeometryView &geometry = v.geometries[int(d[0])];
+  const V x = at(f.p);
+  if (term.kind == TermKind::point_distance) {
+    const V seen = back(f.R, at(d + 1) - x);
+    const double point[3] = {seen.x, seen.y, seen.z};
+    return std::abs(outside(geometry_distance(geometry, point), d[4], d[5]));
+  }
+  if (term.kind == TermKind::touch) {
+    const V down = back(f.R, at(d + 4));
+    const double direction[3] = {down.x, down.y, down.z};
+    return std::abs(dot(x - at(d + 1), at(d + 4)) + geometry_height(geometry, direction) - d[7]);
+  }
+  // Project: the hit of the ray, else the fallback, else the nearest point of the surface.
+  const V a = turn(f.R, at(d + 1));
+  const double way[3] = {a.x, a.y, a.z};
+  const bool is_point = term.kind == TermKind::project_point;
+  SurfaceHit hit;
+  if (surface_hit(*geometry.surfaces[0], f.p, way, d[5], d[6], hit))
+    return is_point ? norm(hit.along * a + d[4] * at(hit.normal)) : angle(a, -1.0 * at(hit.normal));
+  if (d[7] != 0) {
+    Term fallback = term;
+    fallback.kind = is_point ? TermKind::point : TermKind::rotation;
+    return frame_error(fallback, d + 8, f);
+  }
+  int32_t guess = -1;
+  const double height = surface_distance(*geometry.surfaces[0], f.p, hit.normal, guess);
+  return is_point ? std::abs(height - d[4]) : angle(a, -1.0 * at(hit.normal));
 }
 
 }  // namespace
@@ -270,7 +301,15 @@ double Verifier::error(const ProblemView &v, const Term &term, const double *dat
       return nearest;
     }
     case TermKind::compiled: return user_error(UserFunction(d, term.rows), posture);
+    case TermKind::contacts:
     case TermKind::callback: return 0.0;
+    case TermKind::point_distance:
+    case TermKind::touch:
+    case TermKind::project_point:
+    case TermKind::project_axis:
+      return geometry_error(v, term, d,
+                            term.reference >= 0 ? relative(points_[size_t(term.reference)], points_[size_t(term.frame)])
+                                                : points_[size_t(term.frame)]);
     default:
       return frame_error(term, d,
                          term.reference >= 0 ? relative(points_[size_t(term.reference)], points_[size_t(term.frame)])

@@ -14,7 +14,7 @@ class Verifier {
  public:
   void place(const ProblemView &v, const double *posture);
   // How far a term is from what it asks for, in metres, radians or the unit of its own; not weighted.
-  // Callback terms are not measured here.
+  // Terms on contacts and those of the user's own code are not measured here.
   double error(const ProblemView &v, const Term &term, const double *data, const double *posture) const;
   const Placement &point(int index) const { return points_[std::size_t(index)]; }
 

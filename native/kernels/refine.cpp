@@ -166,7 +166,7 @@ bool decide(const ProblemView &v, const SearchOptions &o, Refinement &r, IslandC
 
 RoundEnd round(const ProblemView &v, const SearchOptions &o, void *memory, IslandControl &c) {
   Refinement &r = *static_cast<Refinement *>(memory);
-  const Situation situation{c.data, c.posture, c.callback, c.context};
+  const Situation situation{c.data, c.posture, c.callback, c.context, c.certain, c.collision_axes};
   const int n = v.variable_count;
   for (int iteration = 0; iteration < o.round_iterations; ++iteration) {
     if (!evaluate<true>(v, situation, r.now, 1 << 30, c.buffer)) return RoundEnd::failed;

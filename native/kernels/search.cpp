@@ -264,7 +264,7 @@ void start(const ProblemView &v, const SearchOptions &o, void *memory, IslandCon
 
 RoundEnd run_round(const ProblemView &v, const SearchOptions &o, void *memory, IslandControl &c) {
   Island &island = *static_cast<Island *>(memory);
-  const Situation situation{c.data, c.posture, c.callback, c.context};
+  const Situation situation{c.data, c.posture, c.callback, c.context, c.certain, c.collision_axes};
   for (int iteration = 0; iteration < o.round_iterations; ++iteration) {
     if (!evaluate<true>(v, situation, island.now, 0, c.buffer)) return RoundEnd::failed;
     c.counts.evaluations += kWidth;
@@ -324,7 +324,7 @@ void reject(const ProblemView &v, const SearchOptions &o, void *memory, IslandCo
 // Every lane tries another damping of the same step; the best of them is where the next one starts.
 double polish(const ProblemView &v, const SearchOptions &o, void *memory, IslandControl &c, double *q) {
   Island &island = *static_cast<Island *>(memory);
-  const Situation situation{c.data, c.posture, c.callback, c.context};
+  const Situation situation{c.data, c.posture, c.callback, c.context, c.certain, c.collision_axes};
   const int n = v.variable_count;
   double base = 1e-9, best = kInfinity;
   for (int i = 0; i < n; ++i) island.now.q[i] = Lane(q[i]);
@@ -364,12 +364,26 @@ size_t evaluation_bytes(const ProblemView &v) {
   return arena.used + 64;
 }
 
+// How far a term on contacts is from what it asks for at the full posture c.posture.
+double contact_error(const ProblemView &v, void *memory, const IslandControl &c, int index) {
+  Arena arena{static_cast<char *>(memory), 0};
+  Evaluation e;
+  e.layout(v, arena);
+  for (int i = 0; i < v.variable_count; ++i) e.q[i] = Lane(c.posture[v.sources[i]]);
+  forward_axes(v, {c.data, c.posture, nullptr, nullptr}, e);
+  ContactTerm term(c.data + v.terms[index].data);
+  // What counts in the end is the nearest, not how many are near.
+  if (term.form == ContactForm::margin) term.form = ContactForm::depth;
+  Lane *row = e.jacobian + size_t(v.terms[index].row) * v.variable_count;
+  return get(contacts_value(*c.certain, c.collision_axes, e.axes, v.variable_count, term, row, e.contact_row), 0);
+}
+
 bool evaluate_many(const ProblemView &v, void *memory, IslandControl &c, const double *q, int count, int priority, double *residual,
                    double *jacobian) {
   Arena arena{static_cast<char *>(memory), 0};
   Evaluation e;
   e.layout(v, arena);
-  const Situation situation{c.data, c.posture, c.callback, c.context};
+  const Situation situation{c.data, c.posture, c.callback, c.context, c.certain, c.collision_axes};
   const int n = v.variable_count, rows = v.row_count;
   for (int begin = 0; begin < count; begin += kWidth) {
     const int lanes = count - begin < kWidth ? count - begin : kWidth;
@@ -390,7 +404,7 @@ bool evaluate_many(const ProblemView &v, void *memory, IslandControl &c, const d
 }  // namespace
 
 extern const SearchKernels search_kernels;
-const SearchKernels search_kernels{island_bytes, start, run_round, reject, polish, evaluate_many, evaluation_bytes};
+const SearchKernels search_kernels{island_bytes, start, run_round, reject, polish, evaluate_many, evaluation_bytes, contact_error};
 
 }  // namespace MEMETIK_ARCH
 }  // namespace memetik

@@ -49,6 +49,11 @@ class Kind(IntEnum):
     EFFORT = 22
     COMPILED = 23
     CALLBACK = 24
+    POINT_DISTANCE = 25
+    TOUCH = 26
+    PROJECT_POINT = 27
+    PROJECT_AXIS = 28
+    CONTACTS = 29
 
 
 MUST = 0

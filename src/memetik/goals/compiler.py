@@ -52,9 +52,11 @@ class OpenTarget:
 
 @dataclass
 class Compiler:
-    """Gathers terms. Goals call `point`, `term` and `open`; a problem then reads the lists."""
+    """Gathers terms. Goals call `point`, `geometry`, `term` and `open`; a problem then reads the lists."""
 
     robot: Robot
+    confinement: Any = None
+    """What must not be touched, for goals on contacts."""
     points: list[tuple[int, np.ndarray]] = field(default_factory=list)
     terms: list[Term] = field(default_factory=list)
     targets: list[OpenTarget] = field(default_factory=list)
@@ -63,9 +65,12 @@ class Compiler:
     """Values of the seed written into the data at each solve: (entry of q, term, entry of its data)."""
     callbacks: dict[int, UserTerm] = field(default_factory=dict)
     """Terms that the user's own code evaluates in Python."""
+    geometries: list[Any] = field(default_factory=list)
+    """What `_core.Problem` takes: the geometries that terms name by their index."""
     goal: int = 0
     _current: Goal | None = None
     _points: dict[tuple[int, bytes], int] = field(default_factory=dict)
+    _geometries: dict[Any, int] = field(default_factory=dict)
 
     def add(self, goal: Goal) -> None:
         """Compiles one goal."""
@@ -88,6 +93,13 @@ class Compiler:
             self._points[key] = len(self.points)
             self.points.append((index, offset))
         return self._points[key]
+
+    def geometry(self, key: Any, build: Callable[[], Any]) -> int:
+        """Index of a geometry: the one known by this key, else what `build` gives."""
+        if key not in self._geometries:
+            self.geometries.append(build())
+            self._geometries[key] = len(self.geometries) - 1
+        return self._geometries[key]
 
     def reference(self, link: str | None) -> int:
         """Index of the frame that a goal is relative to; -1: the world."""

@@ -121,6 +121,10 @@ _COUNTS: dict[Kind, Callable[[np.ndarray], tuple[int, int]]] = {
     Kind.ROLL_PITCH_YAW: lambda d: (0, _tight(d[3:6], d[6:9])),
     Kind.PIVOT: lambda d: (2 if d[4] - d[3] > 1e-3 else 3, 0),
     Kind.PIVOT_CHAIN: lambda d: (2, 0),
+    Kind.POINT_DISTANCE: lambda d: (_tight(d[4:5], d[5:6]), 0),
+    Kind.TOUCH: lambda d: (1, 0),
+    Kind.PROJECT_POINT: lambda d: (1, 0),
+    Kind.PROJECT_AXIS: lambda d: (0, 2),
     Kind.BALANCE: lambda d: (1 if d[6:9].any() else 2, 0),
     Kind.JOINTS: lambda d: (_tight(d[2::4], d[3::4]), 0),
 }

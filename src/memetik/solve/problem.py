@@ -82,7 +82,7 @@ class Problem:
         self._compile()
 
     def _compile(self) -> None:
-        compiler = Compiler(self.robot)
+        compiler = Compiler(self.robot, self.confinement)
         for goal in self.goals:
             compiler.add(goal)
         held = [self._entry(name) for name in self.fixed]
@@ -100,6 +100,7 @@ class Problem:
             compiler.copies,
             compiler.seed_copies,
             self.confinement is not None,
+            compiler.geometries,
         )
         # The core sorts terms by priority; its order is what errors come in.
         order = sorted(range(len(compiler.terms)), key=lambda k: self.goals[compiler.terms[k].goal].priority)

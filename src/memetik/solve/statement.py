@@ -66,6 +66,8 @@ class Statement:
     q: np.ndarray
     shift: np.ndarray | None
     """What takes the robot's poses to where the solve placed its base (4, 4)."""
+    geometries: tuple[Any, ...] = ()
+    """What terms on geometry name by their index."""
     confinement: Any = None
     """What must not be touched, as the problem sees it."""
     stand_in: Any = None
@@ -93,6 +95,7 @@ class Statement:
             [],
             [],
             self.confinement is not None,
+            list(self.geometries),
         )
 
     def solvable(self, timeout: float) -> bool:
@@ -109,7 +112,7 @@ class Statement:
 def statement_of(solution: Solution) -> Statement:
     """What a solution was asked. Goals that the user's own Python code evaluates are left out."""
     problem = solution.problem
-    compiler = Compiler(problem.robot)
+    compiler = Compiler(problem.robot, problem.confinement)
     for goal in problem.goals:
         compiler.add(goal)
     data = [np.array(term.row[10]) for term in compiler.terms]
@@ -135,6 +138,7 @@ def statement_of(solution: Solution) -> Statement:
         upper=np.array(problem.robot.upper),
         q=np.array(solution.q),
         shift=None if solution.base is None else solution.base @ inverse(problem.robot.base_pose),
+        geometries=tuple(compiler.geometries),
         confinement=problem.confinement,
         stand_in=problem._stand_in,
     )

@@ -1,0 +1,34 @@
+// Triangles that are asked for distances and hit by rays: a solid's boundary, or a shell. Immutable once built.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "geometry.h"
+#include "triangle_tree.h"
+
+namespace memetik {
+
+class Surface {
+ public:
+  // vertices (count, 3), of which no two are in one place, and faces (face_count, 3) of their indices; of a closed
+  // surface, counter-clockwise seen from outside.
+  Surface(const double *vertices, int64_t vertex_count, const int32_t *faces, int64_t face_count, bool closed);
+
+  double distance(const double *point, double *gradient, int32_t &guess) const;
+  bool hit(const double *from, const double *way, double least, double most, SurfaceHit &hit) const;
+
+ private:
+  // Which way is out, seen from a triangle's inside, its edges (from corner i to the next) and its corners. With normals
+  // of edges and corners weighted by angle, the sign of (x - nearest).normal tells whether x is outside, wherever the
+  // nearest point lies (Baerentzen and Aanaes).
+  struct Normals {
+    double face[3], edges[3][3], corners[3][3];
+  };
+
+  TriangleTree tree_;
+  std::vector<Normals> normals_;  // in the order of the faces
+  bool closed_;
+};
+
+}  // namespace memetik

@@ -1,0 +1,238 @@
+"""Project: rays against surfaces, the poses that follow from them, fallbacks and derivatives."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+from geometry_cases import assert_derivative_is_exact, bumpy_ball, carrier, core_errors, core_rows, random_pose, saved
+from random_trees import random_description
+
+import memetik as mk
+from memetik.errors import GoalError
+from memetik.robot.robot import Robot
+from memetik.robot.shapes import Sphere
+from memetik.scene.objects import HeightMap, TriangleMesh
+
+SCALE = 0.3
+"""Metres per radian: what rows of the axis are multiplied by."""
+
+
+def cast(mesh: trimesh.Trimesh, x: np.ndarray, a: np.ndarray, least: float, most: float, closed: bool) -> tuple | None:
+    """Point and normal of the crossing nearest to x, over all triangles."""
+    corner, b, c = np.moveaxis(np.asarray(mesh.triangles), 1, 0)
+    normals = np.cross(b - corner, c - corner)
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    facing = normals @ a
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.einsum("ij,ij->i", corner - x, normals) / facing
+    foot = x + t[:, None] * a
+    inside = (t >= least) & (t <= most) & ((facing < 0.0) | (not closed))
+    for p, q in ((corner, b), (b, c), (c, corner)):
+        inside &= np.einsum("ij,ij->i", np.cross(q - p, foot - p), normals) >= 0.0
+    if not inside.any():
+        return None
+    k = int(np.flatnonzero(inside)[np.abs(t[inside]).argmin()])
+    return foot[k], normals[k] * -np.sign(facing[k])
+
+
+def posture_at(robot: Robot, pose: np.ndarray) -> np.ndarray:
+    solution = mk.solve(robot, mk.Pose("body", pose), evaluations=20000)
+    assert solution.success
+    return solution.q
+
+
+def sheet() -> TriangleMesh:
+    """Open, uneven ground of 1 x 1 m around z = 0."""
+    x, y = np.meshgrid(np.linspace(-0.5, 0.5, 15), np.linspace(-0.5, 0.5, 15), indexing="ij")
+    vertices = np.column_stack([x.ravel(), y.ravel(), 0.05 * np.sin(5.0 * x.ravel()) * np.cos(4.0 * y.ravel())])
+    at = np.arange(225).reshape(15, 15)
+    a, b, c, d = at[:-1, :-1].ravel(), at[1:, :-1].ravel(), at[1:, 1:].ravel(), at[:-1, 1:].ravel()
+    return TriangleMesh(vertices, np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)]))
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_residual_is_that_of_the_nearest_hit(closed: bool) -> None:
+    rng = np.random.default_rng(1)
+    mesh = bumpy_ball(rng, 2) if closed else trimesh.Trimesh(*_parts(sheet()), process=False)
+    robot = carrier(Sphere(0.1))
+    hits = 0
+    for q in robot.random(rng, 300):
+        q[:3] = rng.uniform(-0.15, 0.15, 3)
+        goal = mk.Project("body", "x", mesh, 0.02, behind=0.2, reach=0.5)
+        pose = robot.pose("body", q)
+        found = cast(mesh, pose[:3, 3], pose[:3, 0], -0.2, 0.5, closed)
+        if found is None:
+            continue
+        hits += 1
+        point, normal = found
+        off, against = pose[:3, 3] - point - 0.02 * normal, pose[:3, 0] + normal
+        rows = core_rows(robot, goal, q[None])[0]
+        assert np.abs(rows[:3] - off).max() < 1e-9
+        assert np.abs(rows[3:] - SCALE * against).max() < 1e-9
+        errors = core_errors(robot, goal, q)
+        turned = math.atan2(np.linalg.norm(np.cross(pose[:3, 0], -normal)), -float(pose[:3, 0] @ normal))
+        assert np.abs(errors - [np.linalg.norm(off), turned]).max() < 1e-9
+    assert hits > 60
+
+
+def _parts(mesh: TriangleMesh) -> tuple[np.ndarray, np.ndarray]:
+    return np.array(mesh.vertices), np.array(mesh.faces)
+
+
+def test_hits_agree_with_trimesh() -> None:
+    rng = np.random.default_rng(2)
+    mesh = bumpy_ball(rng)
+    robot = carrier(Sphere(0.1))
+    for _ in range(60):
+        x = 0.3 * _unit(rng.normal(size=3))
+        a = _unit(rng.uniform(-0.05, 0.05, 3) - x)
+        points, _, faces = mesh.ray.intersects_location([x], [a])
+        nearest = np.linalg.norm(points - x, axis=1).argmin()
+        pose = np.eye(4)
+        pose[:3, 2] = a
+        pose[:3, 0] = _unit(np.cross(a, [0.3, -0.5, 0.7]))
+        pose[:3, 1] = np.cross(a, pose[:3, 0])
+        pose[:3, 3] = x
+        goal = mk.Project("body", "z", mesh, behind=0.0)
+        errors = core_errors(robot, goal, posture_at(robot, pose))
+        assert errors[0] == pytest.approx(np.linalg.norm(points[nearest] - x), abs=1e-4)
+        angle = math.acos(np.clip(-mesh.face_normals[faces[nearest]] @ a, -1.0, 1.0))
+        assert errors[1] == pytest.approx(angle, abs=1e-4)
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    return vector / np.linalg.norm(vector)
+
+
+@pytest.mark.parametrize("fallback", [True, False])
+def test_jacobian_equals_finite_differences_on_random_trees(fallback: bool) -> None:
+    """Surfaces are flat between kinks, so that the tangent plane's derivative is exact where there is a hit."""
+    told = hits = 0
+    ball = trimesh.creation.icosphere(subdivisions=2, radius=0.5)
+    for number in range(25):
+        rng = np.random.default_rng(400 + number)
+        robot = Robot(random_description(rng, 8))
+        links = [name for name in robot.links if robot.moves(name).any()]
+        link = str(rng.choice(links))
+        others = [name for name in robot.links if name != link]
+        reference = str(rng.choice(others)) if rng.random() < 0.5 else None
+        for q in robot.random(rng, 4):
+            pose = robot.pose(link, q)
+            if reference is not None:
+                pose = np.linalg.inv(robot.pose(reference, q)) @ pose
+            surface_pose = np.eye(4)
+            surface_pose[:3, 3] = pose[:3, 3] + pose[:3, 1] * rng.uniform(0.6, 1.0) + rng.uniform(-0.2, 0.2, 3)
+            if fallback:
+                surface_pose[:3, 3] += 50.0 * pose[:3, 0]  # out of the ray's way
+            goal = mk.Project(
+                link, "y", ball, 0.05, random_pose(rng) if fallback else None, surface_pose=surface_pose, reach=3.0,
+                relative_to=reference,
+            )  # fmt: skip
+            mesh = ball.copy()
+            mesh.apply_transform(surface_pose)
+            if not fallback and cast(mesh, pose[:3, 3], pose[:3, 1], -0.1, 3.0, True) is None:
+                continue
+            hits += 1
+            told += assert_derivative_is_exact(robot, goal, q)
+    assert hits > 50
+    assert told > 0.8 * hits
+
+
+def test_a_foot_stands_on_uneven_ground() -> None:
+    """Six joints: where it stands is given, how high and how it is turned follow from the ground."""
+    rng = np.random.default_rng(3)
+    ground = sheet()
+    mesh = trimesh.Trimesh(*_parts(ground), process=False)
+    robot = carrier(Sphere(0.05))
+    problem = mk.Problem(robot, [mk.Project("body", "-z", ground, 0.01), mk.Line("body", None, "z")])
+    for number in range(25):
+        place = np.append(rng.uniform(-0.4, 0.4, 2), 0.0)
+        seed = np.concatenate([place + rng.uniform(-0.1, 0.1, 3) + (0, 0, 0.3), rng.uniform(-0.5, 0.5, 3)])
+        solution = problem.solve(place, seed=seed, rng=number, timeout=1.0)
+        assert solution.success
+        pose = robot.pose("body", solution.q)
+        found = cast(mesh, pose[:3, 3], -pose[:3, 2], -0.1, 10.0, False)
+        assert found is not None
+        point, normal = found
+        assert np.linalg.norm(pose[:3, 3] - point - 0.01 * normal) < 1.1e-5
+        assert np.linalg.norm(np.cross(pose[:3, 2], normal)) < 1.1e-5
+        assert np.linalg.norm(pose[:2, 3] - place[:2]) < 1.1e-5
+
+
+def test_a_link_beyond_the_surface_finds_back() -> None:
+    robot = carrier(Sphere(0.05))
+    box = mk.Box((1.0, 1.0, 0.2))
+    goal = mk.Project("body", "-z", box)
+    seed = np.array([0.1, 0.1, 0.05, 0.0, 0.0, 0.0])  # 5 cm below its top
+    solution = mk.solve(robot, goal, seed=seed, evaluations=8 * 40)
+    assert solution.success
+    assert solution.q[2] == pytest.approx(0.1, abs=1.1e-5)
+
+
+def test_without_a_hit_the_nearest_point_leads_to_the_surface() -> None:
+    """The axis points away from the ball at first."""
+    robot = carrier(Sphere(0.05))
+    ball = trimesh.creation.icosphere(subdivisions=3, radius=0.2)
+    rng = np.random.default_rng(4)
+    for number in range(10):
+        solution = mk.solve(robot, mk.Project("body", "z", ball, 0.1), seed=robot.random(rng), rng=number, timeout=1.0)
+        assert solution.success
+        pose = robot.pose("body", solution.q)
+        found = cast(ball, pose[:3, 3], pose[:3, 2], 0.0, 1.0, True)
+        assert found is not None
+        assert np.linalg.norm(pose[:3, 3] - found[0] - 0.1 * found[1]) < 1.1e-5
+
+
+def test_without_a_hit_the_fallback_is_the_target() -> None:
+    """As over the edge of a step: the pose that an animation gives, given at each solve."""
+    robot = carrier(Sphere(0.05))
+    ground = HeightMap(np.zeros((5, 5)), (1.0, 1.0))
+    rng = np.random.default_rng(5)
+    problem = mk.Problem(robot, mk.Project("body", "-z", ground, fallback="open", name="foot"))
+    for number in range(5):
+        target = random_pose(rng)
+        target[:3, 3] += (3.0, 0.0, 0.0)  # beside the ground, whatever the ray
+        target[:3, 2] = (0.0, 0.0, 1.0)
+        target[:3, 0] = _unit(np.array([target[0, 0], target[1, 0], 0.0]))
+        target[:3, 1] = np.cross(target[:3, 2], target[:3, 0])
+        seed = np.array([3.0, 0.1, 0.5, 0.1, 0.0, 0.2])
+        solution = problem.solve({"foot": target}, seed=seed, rng=number, timeout=1.0)
+        assert solution.success
+        pose = robot.pose("body", solution.q)
+        on_ground = abs(pose[2, 3]) < 1.1e-5 and np.abs(pose[:2, 3]).max() <= 0.5
+        assert on_ground or np.abs(pose - target).max() < 2e-5
+
+
+def test_surfaces_may_be_files_shapes_and_meshes(tmp_path: Path) -> None:
+    robot = carrier(Sphere(0.05))
+    mesh = trimesh.creation.box((0.2, 0.2, 0.2))
+    seed = np.array([0.01, 0.02, 0.3, 0.1, 0.1, 0.0])
+    lift = np.eye(4)
+    lift[2, 3] = 0.05
+    shape = saved(mesh, tmp_path)
+    for surface in (mesh, shape, str(shape.path), mk.Box((0.2, 0.2, 0.2)), TriangleMesh(mesh.vertices, mesh.faces)):
+        solution = mk.solve(robot, mk.Project("body", "-z", surface, 0.1, surface_pose=lift), seed=seed)
+        assert solution.success
+        assert solution.q[2] == pytest.approx(0.25, abs=1.1e-5)
+
+
+def test_errors_say_what_is_wrong() -> None:
+    ball = trimesh.creation.icosphere(subdivisions=1)
+    with pytest.raises(GoalError, match="Project needs a surface"):
+        mk.Project("body", "z")
+    with pytest.raises(GoalError, match="a surface is a mesh, the path of one"):
+        mk.Project("body", "z", Sphere(0.1))
+    with pytest.raises(GoalError, match="a pose, None or 'open'"):
+        mk.Project("body", "z", ball, fallback="rest")
+    with pytest.raises(GoalError, match="`behind` >= 0 m behind the link"):
+        mk.Project("body", "z", ball, behind=-1.0)
+    with pytest.raises(GoalError, match="the stand_off of Project must be a finite number"):
+        mk.Project("body", "z", ball, math.nan)
+    goal = mk.Project("foot", "-z", mk.Box((1.0, 1.0, 0.1)), 0.01)
+    assert repr(goal).startswith("Project('foot', axis=[ 0., 0., -1.], surface=TriangleMesh(8 vertices, 12 faces")
+    assert repr(pickle.loads(pickle.dumps(goal))) == repr(goal)
