@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
+from truth import geometry_distance, geometry_lowest, roll_pitch_yaw
 
 import memetik as mk
 from memetik import goals as mg
@@ -211,12 +212,7 @@ def _orientation(d: _Draw) -> mg.Goal:
 
 def _partial_orientation(d: _Draw) -> mg.Goal | None:
     link, options, pose = d.frame()
-    r = pose[:3, :3]
-    roll, pitch, yaw = (
-        math.atan2(r[2, 1], r[2, 2]),
-        math.asin(np.clip(-r[2, 0], -1.0, 1.0)),
-        math.atan2(r[1, 0], r[0, 0]),
-    )
+    roll, pitch, yaw = roll_pitch_yaw(pose[:3, :3])
     angles: dict[str, Any] = {}
     for name, value in (("roll", roll), ("pitch", pitch), ("yaw", yaw)):
         choice = d.rng.uniform()
@@ -342,6 +338,51 @@ def _balance(d: _Draw) -> mg.Goal:
     corners = d.rng.normal(scale=0.2, size=(6, 3))
     polygon = com + np.concatenate([corners, -corners])
     return mg.Balance(polygon=polygon, gravity=gravity)
+
+
+def _shaped_link(d: _Draw) -> tuple[str, str | None] | None:
+    """A moving link with collision geometry, and maybe a reference."""
+    shaped = [link for link in d.moving if d.robot.link(link).collisions]
+    if not shaped:
+        return None
+    others = d.robot.links
+    reference = others[int(d.rng.integers(len(others)))] if d.rng.uniform() < 0.2 else None
+    return shaped[int(d.rng.integers(len(shaped)))], reference
+
+
+def _point_distance(d: _Draw) -> mg.Goal | None:
+    found = _shaped_link(d)
+    if found is None:
+        return None
+    link, reference = found
+    local = d.rng.normal(scale=0.2, size=3)
+    away = geometry_distance(d.robot, link, local)
+    pose = d.robot.pose(link, d.q, relative_to=reference)
+    radius = float(d.rng.uniform(0.0, 0.1))
+    wanted = away - radius if d.rng.uniform() < 0.5 else (away - radius - 0.05, away - radius + 0.02)
+    return mg.PointDistance(link, pose[:3, :3] @ local + pose[:3, 3], wanted, radius=radius, relative_to=reference)
+
+
+def _touch(d: _Draw) -> mg.Goal | None:
+    found = _shaped_link(d)
+    if found is None:
+        return None
+    link, reference = found
+    pose, normal, tolerance = d.robot.pose(link, d.q, relative_to=reference), d.unit(), d.tolerance()
+    lowest = float(pose[:3, 3] @ normal) + geometry_lowest(d.robot, link, pose[:3, :3].T @ normal)
+    point = (lowest - 0.5 * tolerance) * normal + np.cross(normal, d.rng.normal(size=3))
+    return mg.Touch(link, point, normal, tolerance=tolerance, relative_to=reference)
+
+
+def _project(d: _Draw) -> mg.Goal:
+    link, options, pose = d.frame()
+    axis, stand_off = d.unit(), float(d.rng.uniform(0.0, 0.3))
+    normal = -pose[:3, :3] @ axis
+    size = d.rng.uniform(0.1, 0.5, size=3)
+    turned = np.eye(4)
+    turned[:3, :3] = Rotation.align_vectors(normal[None], np.array([[0.0, 0.0, 1.0]]))[0].as_matrix()
+    turned[:3, 3] = pose[:3, 3] - (stand_off + 0.5 * size[2]) * normal
+    return mg.Project(link, axis, mk.Box(tuple(size)), stand_off, surface_pose=turned, **options)
 
 
 def _joint_value(d: _Draw) -> mg.Goal:
@@ -511,7 +552,7 @@ Builder = Callable[[_Draw], Any]
 _MUSTS: list[Builder] = [
     _pose, _pose, _relative_pose, _position, _position, _orientation, _partial_orientation, _align_axis, _cone, _side,
     _look_at, _line, _plane, _distance, _min_distance, _max_distance, _pivot, _scan, _balance, _joint_value,
-    _displacement_bound,
+    _displacement_bound, _point_distance, _touch, _project,
 ]  # fmt: skip
 
 _PREFERENCES: list[Builder] = [
@@ -525,5 +566,5 @@ _FLAWS: list[Builder] = [
 
 _OPENABLE = (
     mg.Pose, mg.Position, mg.Orientation, mg.AlignAxis, mg.LookAt, mg.Line, mg.Plane, mg.Distance, mg.MaxDistance,
-    mg.MinDistance, mg.Pivot, mg.JointValue, mg.Side,
+    mg.MinDistance, mg.Pivot, mg.JointValue, mg.Side, mg.PointDistance, mg.Touch,
 )  # fmt: skip

@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from memetik import goals as mg
 from memetik.robot.robot import Robot
+from memetik.robot.shapes import Capsule, Cylinder, Sphere
 
 ROUNDING = 1e-8
 """Metres, radians: what two ways of computing the same may differ by."""
@@ -37,10 +38,17 @@ class World:
 
     def frame(self, goal: Any) -> np.ndarray:
         """Pose of a goal's frame in its reference."""
-        pose = self.pose(goal.link)
-        if goal.offset is not None:
-            pose = pose @ goal.offset
-        return pose if goal.relative_to is None else np.linalg.inv(self.pose(goal.relative_to)) @ pose
+        pose = self.frame_of(goal.link, goal.relative_to)
+        return pose if goal.offset is None else pose @ goal.offset
+
+    def frame_of(self, link: str, relative_to: str | None) -> np.ndarray:
+        pose = self.pose(link)
+        return pose if relative_to is None else np.linalg.inv(self.pose(relative_to)) @ pose
+
+    def in_link(self, link: str, point: np.ndarray, relative_to: str | None) -> np.ndarray:
+        """A point of the reference in the frame of a link."""
+        pose = self.frame_of(link, relative_to)
+        return pose[:3, :3].T @ (point - pose[:3, 3])
 
     def center_of_mass(self) -> np.ndarray:
         """Pinocchio leaves what is fixed to the world out of the robot; here it counts."""
@@ -150,11 +158,36 @@ def _partial_orientation(goal: mg.PartialOrientation, world: World) -> float:
     free = [k for k, angle in enumerate(angles) if angle is None]
     if not any(isinstance(angle, tuple) for angle in angles) and len(free) <= 1:
         return _least_turn(rotation, angles, free) - goal.tolerance
-    r = rotation
-    roll, yaw = math.atan2(r[2, 1], r[2, 2]), math.atan2(r[1, 0], r[0, 0])
-    pitch = math.atan2(-r[2, 0], math.hypot(r[0, 0], r[1, 0]))
+    roll, pitch, yaw = roll_pitch_yaw(rotation)
+    if math.cos(pitch) < 1e-6:
+        return _upright_outside(pitch, yaw, angles, goal.tolerance)
     candidates = ((roll, pitch, yaw), (roll + math.pi, math.pi - pitch, yaw + math.pi))
     return min(_angles_outside(values, angles, goal.tolerance) for values in candidates)
+
+
+def roll_pitch_yaw(r: np.ndarray) -> tuple[float, float, float]:
+    """Angles of R = Rz(yaw) Ry(pitch) Rx(roll), with roll zero where the pitch is +-90 degrees."""
+    pitch = math.atan2(-r[2, 0], math.hypot(r[0, 0], r[1, 0]))
+    if math.cos(pitch) < 1e-6:
+        return 0.0, pitch, math.atan2(-r[0, 1], r[1, 1])
+    return math.atan2(r[2, 1], r[2, 2]), pitch, math.atan2(r[1, 0], r[0, 0])
+
+
+def _upright_outside(pitch: float, turn: float, angles: Sequence[Any], tolerance: float) -> float:
+    """Where the pitch is +-90 degrees only yaw -+ roll = turn is known: some roll and yaw have to fit it."""
+    (roll, room_of_roll), (wanted, room_of_pitch), (yaw, room_of_yaw) = (_middle(a, tolerance) for a in angles)
+    sign = -1.0 if pitch > 0.0 else 1.0
+    beyond = abs(math.remainder(turn - yaw - sign * roll, FREE)) - room_of_roll - room_of_yaw
+    return max(beyond, abs(math.remainder(pitch - wanted, FREE)) - room_of_pitch)
+
+
+def _middle(angle: Any, tolerance: float) -> tuple[float, float]:
+    """Middle of what an angle may be, and the room to either side."""
+    if angle is None:
+        return 0.0, math.inf
+    return (
+        (0.5 * (angle[0] + angle[1]), 0.5 * (angle[1] - angle[0])) if isinstance(angle, tuple) else (angle, tolerance)
+    )
 
 
 def _least_turn(rotation: np.ndarray, angles: Sequence[Any], free: Sequence[int]) -> float:
@@ -180,11 +213,8 @@ def _least_turn(rotation: np.ndarray, angles: Sequence[Any], free: Sequence[int]
 def _angles_outside(values: Sequence[float], angles: Sequence[Any], tolerance: float) -> float:
     worst = -math.inf
     for value, angle in zip(values, angles, strict=True):
-        if isinstance(angle, tuple):
-            middle, half = 0.5 * (angle[0] + angle[1]), 0.5 * (angle[1] - angle[0])
-            worst = max(worst, abs(math.remainder(value - middle, FREE)) - half)
-        elif angle is not None:
-            worst = max(worst, abs(math.remainder(value - angle, FREE)) - tolerance)
+        middle, room = _middle(angle, tolerance)
+        worst = max(worst, abs(math.remainder(value - middle, FREE)) - room)
     return worst
 
 
@@ -283,6 +313,85 @@ def _balance(goal: mg.Balance, world: World) -> float:
     return float(np.linalg.norm(away)) - goal.tolerance
 
 
+def _point_distance(goal: mg.PointDistance, world: World) -> float:
+    distance = geometry_distance(world.robot, goal.link, world.in_link(goal.link, goal.point, goal.relative_to))
+    return _off(distance - goal.radius, goal.distance, goal.tolerance)
+
+
+def _touch(goal: mg.Touch, world: World) -> float:
+    pose = world.frame_of(goal.link, goal.relative_to)
+    lowest = geometry_lowest(world.robot, goal.link, pose[:3, :3].T @ goal.normal)
+    gap = float((pose[:3, 3] - goal.point) @ goal.normal) + lowest
+    return _outside(gap, (0.0, goal.tolerance))
+
+
+def _project(goal: mg.Project, world: World) -> float:
+    """On closed surfaces: where the ray along the axis enters, nearest to the link's point."""
+    frame = world.frame(goal)
+    start, axis = frame[:3, 3], frame[:3, :3] @ goal.axis
+    hits = []
+    for triangle in goal.surface.vertices[goal.surface.faces]:
+        normal = np.cross(triangle[1] - triangle[0], triangle[2] - triangle[0])
+        normal /= np.linalg.norm(normal)
+        slope = float(axis @ normal)
+        if slope < -1e-12:
+            along = float((triangle[0] - start) @ normal) / slope
+            if -goal.behind <= along <= goal.reach and _in_triangle(start + along * axis, triangle, normal):
+                hits.append((abs(along), start + along * axis, normal))
+    if not hits:
+        return math.inf
+    _, hit, normal = min(hits, key=lambda entry: entry[0])
+    off = float(np.linalg.norm(start - hit - goal.stand_off * normal)) - goal.position_tolerance
+    return max(off, _angle(axis, -normal) - goal.rotation_tolerance)
+
+
+def _in_triangle(point: np.ndarray, triangle: np.ndarray, normal: np.ndarray) -> bool:
+    sides = np.roll(triangle, -1, axis=0) - triangle
+    return bool((np.cross(sides, point - triangle) @ normal >= -1e-9).all())
+
+
+def geometry_distance(robot: Robot, link: str, point: np.ndarray) -> float:
+    """Signed distance from the primitives of a link to a point in its frame; inside, to the nearest surface of each."""
+    return min(
+        _shape_distance(shape, origin[:3, :3].T @ (point - origin[:3, 3])) for shape, origin in _shapes(robot, link)
+    )
+
+
+def geometry_lowest(robot: Robot, link: str, direction: np.ndarray) -> float:
+    """Least of direction.x over the primitives of a link, in its frame."""
+    return min(
+        float(direction @ origin[:3, 3]) - _support(shape, origin[:3, :3].T @ direction)
+        for shape, origin in _shapes(robot, link)
+    )
+
+
+def _shapes(robot: Robot, link: str) -> list[tuple[Any, np.ndarray]]:
+    return [(entry.shape, np.asarray(entry.origin)) for entry in robot.link(link).collisions]
+
+
+def _shape_distance(shape: Any, p: np.ndarray) -> float:
+    if isinstance(shape, Sphere):
+        return float(np.linalg.norm(p)) - shape.radius
+    if isinstance(shape, Capsule):
+        return float(np.linalg.norm(p - (0, 0, np.clip(p[2], -0.5 * shape.length, 0.5 * shape.length)))) - shape.radius
+    if isinstance(shape, Cylinder):
+        beyond = np.array([math.hypot(p[0], p[1]) - shape.radius, abs(p[2]) - 0.5 * shape.length])
+    else:
+        beyond = np.abs(p) - 0.5 * np.asarray(shape.size)
+    return float(np.linalg.norm(np.maximum(beyond, 0.0)) + min(float(beyond.max()), 0.0))
+
+
+def _support(shape: Any, n: np.ndarray) -> float:
+    """Largest n.x over a primitive about its own origin."""
+    if isinstance(shape, Sphere):
+        return shape.radius
+    if isinstance(shape, Capsule):
+        return shape.radius + 0.5 * shape.length * abs(float(n[2]))
+    if isinstance(shape, Cylinder):
+        return shape.radius * math.hypot(n[0], n[1]) + 0.5 * shape.length * abs(float(n[2]))
+    return float(0.5 * np.asarray(shape.size) @ np.abs(n))
+
+
 def _joint_value(goal: mg.JointValue, world: World) -> float:
     return _off(world.joint(goal.joint), goal.value, goal.tolerance)
 
@@ -334,6 +443,9 @@ _EXCESS: dict[type, Callable[[Any, World], float]] = {
     mg.Pivot: _pivot,
     mg.Scan: _scan,
     mg.Balance: _balance,
+    mg.PointDistance: _point_distance,
+    mg.Touch: _touch,
+    mg.Project: _project,
     mg.JointValue: _joint_value,
     mg.JointFunction: _joint_function,
     mg.Displacement: _displacement,
