@@ -201,27 +201,32 @@ nb::dict solve_batch(const Problem &problem, nb::tuple targets, Input<double> po
   std::atomic<size_t> next{0};
   std::atomic<bool> stop{false};
   const auto work = [&](bool main) {
-    constexpr size_t chunk = 16;
+    constexpr size_t chunk = 64;
     auto last = std::chrono::steady_clock::now();
     while (!stop.load(std::memory_order_relaxed)) {
       const size_t begin = next.fetch_add(chunk);
       if (begin >= count) return;
-      for (size_t i = begin; i < std::min(begin + chunk, count); ++i) {
-        SolveRequest request;
+      const size_t end = std::min(begin + chunk, count);
+      std::vector<SolveRequest> requests(end - begin);
+      std::vector<Placement> placements(bases ? end - begin : 0);
+      for (size_t i = begin; i < end; ++i) {
+        SolveRequest &request = requests[i - begin];
         apply(settings, request);
         request.threads = 1;
         request.stream = uint64_t(first + i);
         for (size_t k = 0; k < arrays.size(); ++k) request.targets.push_back(arrays[k].data() + strides[k] * i);
         request.posture = postures.data() + (seeds == 1 ? 0 : i * dof);
-        Placement base;
-        if (bases) {
-          for (int r = 0; r < 3; ++r) {
-            for (int c = 0; c < 3; ++c) base.R[3 * r + c] = bases->data()[16 * i + size_t(4 * r + c)];
-            base.p[r] = bases->data()[16 * i + size_t(4 * r + 3)];
-          }
-          request.base = &base;
+        if (!bases) continue;
+        Placement &base = placements[i - begin];
+        for (int r = 0; r < 3; ++r) {
+          for (int c = 0; c < 3; ++c) base.R[3 * r + c] = bases->data()[16 * i + size_t(4 * r + c)];
+          base.p[r] = bases->data()[16 * i + size_t(4 * r + 3)];
         }
-        const Outcome o = solve(problem, request);
+        request.base = &base;
+      }
+      const std::vector<Outcome> outcomes = solve_chunk(problem, requests);
+      for (size_t i = begin; i < end; ++i) {
+        const Outcome &o = outcomes[i - begin];
         std::copy(o.q.begin(), o.q.end(), batch->q.begin() + long(i * dof));
         std::copy(o.errors.begin(), o.errors.end(), batch->errors.begin() + long(i * terms));
         batch->cost[i] = o.cost, batch->preference[i] = o.preference, batch->seconds[i] = o.seconds, batch->success[i] = o.success;
@@ -319,7 +324,14 @@ void bind_problem(nb::module_ &m) {
   nb::class_<Settings>(m, "Settings", "How long and how a problem is solved.")
       .def(nb::init<double, int64_t, int64_t, uint64_t, uint64_t, int, double, int64_t, int64_t, double, bool, bool, SearchOptions>(), "timeout"_a,
            "evaluations"_a, "attempts"_a, "rng"_a, "stream"_a, "threads"_a, "refine"_a, "refine_evaluations"_a, "collect"_a,
-           "distinct"_a, "approximate"_a, "trace"_a, "options"_a);
+           "distinct"_a, "approximate"_a, "trace"_a, "options"_a)
+      .def(
+          "drawn",
+          [](Settings settings, uint64_t rng, uint64_t stream) {
+            settings.rng = rng, settings.stream = stream;
+            return settings;
+          },
+          "rng"_a, "stream"_a, "The same with other random numbers.");
 
   nb::class_<Outcome>(m, "Outcome", "What a search found.")
       .def_prop_ro("ending", [](const Outcome &o) { return int(o.ending); })

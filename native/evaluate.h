@@ -23,7 +23,7 @@ inline void rows_of(const ProblemView &v, const Evaluation &e, const Term &term,
     case TermKind::point_distance: return point_distance_row(v, e, term, d, f, rows);
     case TermKind::touch: return touch_row(v, e, term, d, f, rows);
     case TermKind::project_point: return project_point_rows(v, e, term, d, f, rows);
-    case TermKind::project_axis: return project_axis_rows(v, e, term, d, f, rows);
+    case TermKind::project_axis: return project_axis_rows(e, term, d, f, rows);
     default: return frame_rows(term, d, f, rows);
   }
 }

@@ -22,6 +22,16 @@ struct Arena {
   }
 };
 
+// Where rays from the lanes meet a surface: at x + along a, on a triangle with the normal `face`, of a surface with the
+// normal `normal` there, which turns with the point that is met. Lanes that miss it may get its nearest point instead:
+// the normal there, and in `along` the height above it.
+struct Met {
+  Lane along;
+  Vector3 face, normal;
+  Vector3 turning[3];  // rows of dn/dh
+  Mask hit;
+};
+
 // Scratch of one evaluation, and its result.
 struct Evaluation {
   Lane *q;         // active variables
@@ -36,6 +46,7 @@ struct Evaluation {
   Lane *scratch;   // for manipulability
   double *subtree_mass;
   Lane *contact_row;        // for contacts: variable_count
+  Met *met;                 // for project: one for each row of guesses
   int32_t *guess;           // guess_count x kWidth: corners and triangles that were nearest before
 
   void layout(const ProblemView &v, Arena &arena) {
@@ -51,6 +62,7 @@ struct Evaluation {
     scratch = arena.take<Lane>(v.manipulability_count ? 6 * size_t(v.axis_count) + 12 * size_t(v.variable_count) + 64 : 0);
     subtree_mass = arena.take<double>(v.body_count ? v.axis_count : 0);
     contact_row = arena.take<Lane>(v.contact_count ? v.variable_count : 0);
+    met = arena.take<Met>(v.project_count ? v.guess_count : 0);
     guess = arena.take<int32_t>(size_t(v.guess_count) * kWidth);
     if (arena.memory)
       for (int i = 0; i < v.guess_count * kWidth; ++i) guess[i] = 0;

@@ -58,15 +58,17 @@ MEMETIK_INLINE void quaternion(const Vector3 &c0, const Vector3 &c1, const Vecto
              fz = 1.0 + (c2.z - c0.x - c1.y);
   const Lane wx = c1.z - c2.y, wy = c2.x - c0.z, wz = c0.y - c1.x;
   Lane best = fw, qw = fw, qx = wx, qy = wy, qz = wz;
-  if (any(fw < Lane(1.0))) {  // only beyond 120 degrees can another be larger
+  // Beyond 120 degrees another may be larger. A lane's choice must not depend on its neighbours.
+  const Mask far = fw < Lane(1.0);
+  if (any(far)) {
     const Lane xy = c0.y + c1.x, xz = c0.z + c2.x, yz = c1.z + c2.y;
-    const Mask mx = fx > best;
+    const Mask mx = far & (fx > best);
     best = select(mx, fx, best), qw = select(mx, wx, qw), qx = select(mx, fx, qx), qy = select(mx, xy, qy),
     qz = select(mx, xz, qz);
-    const Mask my = fy > best;
+    const Mask my = far & (fy > best);
     best = select(my, fy, best), qw = select(my, wy, qw), qx = select(my, xy, qx), qy = select(my, fy, qy),
     qz = select(my, yz, qz);
-    const Mask mz = fz > best;
+    const Mask mz = far & (fz > best);
     best = select(mz, fz, best), qw = select(mz, wz, qw), qx = select(mz, xz, qx), qy = select(mz, yz, qy),
     qz = select(mz, fz, qz);
   }

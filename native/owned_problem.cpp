@@ -135,6 +135,13 @@ void check_geometry(const std::vector<GeometryView> &geometries, const TermSpec 
   if (parts < 1) refuse("a term names a geometry without the parts that it needs.");
 }
 
+// A term on the axis reads what the one on the point, right before it, has met.
+void check_pair(const TermSpec *before, const TermSpec &spec) {
+  if (!before || before->kind != TermKind::project_point || before->frame != spec.frame || before->reference != spec.reference ||
+      before->priority != spec.priority || before->data != spec.data)
+    refuse("a projected axis follows its projected point.");
+}
+
 void check_contacts(const TermSpec &spec) {
   const std::vector<double> &d = spec.data;
   if (d.size() < 4 || !(d[3] >= 0) || d.size() != 4 + 2 * size_t(d[3])) refuse("contact data has the wrong size.");
@@ -146,7 +153,7 @@ void check_contacts(const TermSpec &spec) {
 
 // Numbers a lane keeps for a term from one evaluation to the next.
 int guesses_of(const std::vector<GeometryView> &geometries, const TermSpec &spec) {
-  if (!uses_geometry(spec.kind)) return 0;
+  if (!uses_geometry(spec.kind) || spec.kind == TermKind::project_axis) return 0;
   const GeometryView &geometry = geometries[size_t(spec.data[0])];
   return spec.kind == TermKind::touch ? geometry.hull_count : geometry.surface_count;
 }
@@ -232,6 +239,7 @@ Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<Te
     if (spec.kind == TermKind::pivot_chain) check_chain(t, points, spec);
     if (spec.kind == TermKind::compiled) check_user_function(points, spec);
     if (uses_geometry(spec.kind)) check_geometry(geometry_views_, spec);
+    if (spec.kind == TermKind::project_axis) check_pair(data_offset.empty() ? nullptr : &specs[data_offset.size() - 1], spec);
     if (spec.kind == TermKind::contacts) check_contacts(spec);
     if (spec.kind == TermKind::contacts && !with_bodies) refuse("a goal on contacts needs bodies to keep apart.");
     data_offset.push_back(int(offset));
@@ -240,6 +248,7 @@ Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<Te
     callbacks_ += spec.kind == TermKind::callback;
     manipulabilities_ += spec.kind == TermKind::manipulability;
     contacts_ += spec.kind == TermKind::contacts;
+    projects_ += spec.kind == TermKind::project_point;
   }
   for (const TargetCopy &copy : copies_)
     if (copy.target < 0 || copy.target >= int(targets_.size()) || copy.from < 0 ||
@@ -260,6 +269,7 @@ Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<Te
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return specs[a].priority < specs[b].priority; });
   for (size_t i : order) add_term(specs[i], data_offset, i);
+  pose_ = find_pose();
   must_rows_ = 0;
   for (const Term &term : terms_)
     if (term.priority == 0) must_rows_ += term.rows;
@@ -357,7 +367,7 @@ void Problem::add_term(const TermSpec &spec, const std::vector<int> &data_offset
   term.priority = spec.priority, term.weight = spec.weight, term.tolerance = spec.tolerance;
   term.data = data_offset[index], term.data_size = int(spec.data.size());
   std::copy(spec.loss_data.begin(), spec.loss_data.end(), term.loss_data);
-  term.guess = guesses_;
+  term.guess = spec.kind == TermKind::project_axis ? terms_.back().guess : guesses_;
   guesses_ += guesses_of(geometry_views_, spec);
   term.axes = int(term_axes_.size()), term.variables = int(term_variables_.size());
   std::vector<int> variables;
@@ -454,6 +464,29 @@ void Problem::place_joints(const TermSpec &spec, const Term &term, std::vector<i
     std::copy(spec.data.begin() + long(4 * k), spec.data.begin() + long(4 * k + 4), data_.begin() + term.data + long(4 * place[k]));
 }
 
+PoseView Problem::find_pose() const {
+  PoseView pose{-1, -1};
+  const PoseView none{-1, -1};
+  for (int t = 0; t < int(terms_.size()); ++t) {
+    const Term &term = terms_[size_t(t)];
+    if (term.priority != 0 || term.loss != Loss::square || term.reference >= 0 || term.frame != terms_[0].frame) return none;
+    if (term.kind == TermKind::rotation && pose.rotation < 0) {
+      pose.rotation = t;
+    } else if (term.kind == TermKind::point && pose.point < 0) {
+      pose.point = t;
+      // In the world's axes and without ranges: the first nine numbers are a unit matrix, the last six zero.
+      const double *d = data_.data() + term.data;
+      for (int k = 0; k < 18; ++k)
+        if (k < 9 ? d[k] != (k % 4 == 0) : k >= 12 && d[k] != 0) return none;
+      for (const TargetCopy &copy : copies_)
+        if (copy.to >= term.data && copy.to < term.data + 18 && (copy.to < term.data + 9 || copy.to >= term.data + 12)) return none;
+    } else {
+      return none;
+    }
+  }
+  return sources_.empty() || !held_joints_.empty() ? none : pose;
+}
+
 ProblemView Problem::view() const {
   ProblemView v{};
   v.axes = axes_.data(), v.frames = points_.data(), v.terms = terms_.data();
@@ -465,7 +498,7 @@ ProblemView Problem::view() const {
   v.term_axis_count = int(term_axes_.size()), v.body_count = int(bodies_.size());
   v.variable_count = int(sources_.size()), v.dof = dof_, v.row_count = rows_, v.must_rows = must_rows_;
   v.data_size = int(data_.size()), v.goal_count = goals_, v.callback_count = callbacks_, v.manipulability_count = manipulabilities_;
-  v.geometries = geometry_views_.data(), v.contact_count = contacts_, v.guess_count = guesses_;
+  v.geometries = geometry_views_.data(), v.contact_count = contacts_, v.project_count = projects_, v.guess_count = guesses_;
   v.total_mass = total_mass_;
   std::copy(fixed_moment_, fixed_moment_ + 3, v.fixed_moment);
   return v;

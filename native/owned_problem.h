@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collision_kernels.h"
+#include "first_generation.h"
 #include "owned_geometry.h"
 #include "owned_tree.h"
 #include "problem.h"
@@ -75,6 +76,8 @@ class Problem {
   const std::vector<int> &sources() const { return sources_; }
   // How the tree's axes stand in this problem; empty where it has no bodies to keep apart.
   const std::vector<CollisionAxis> &collision_axes() const { return collision_axes_; }
+  // The terms of a problem that asks for the pose of one link and nothing else; both -1 for every other problem.
+  const PoseView &pose() const { return pose_; }
   // How many joints the musts bind in general: demands beyond the number of variables cannot all be met.
   int demands() const { return demands_; }
   const std::vector<HeldJoint> &held_joints() const { return held_joints_; }
@@ -85,6 +88,7 @@ class Problem {
   void choose_axes(const Tree &tree, const std::vector<PointSpec> &points, const std::vector<TermSpec> &specs,
                    const std::vector<char> &held, bool with_bodies);
   void add_term(const TermSpec &spec, const std::vector<int> &data_offset, size_t index);
+  PoseView find_pose() const;
   void place_joints(const TermSpec &spec, const Term &term, std::vector<int> &variables);
 
   std::vector<ActiveAxis> axes_;
@@ -105,9 +109,10 @@ class Problem {
   std::vector<CollisionAxis> collision_axes_;
   std::vector<std::shared_ptr<const Geometry>> geometries_;
   std::vector<GeometryView> geometry_views_;
+  PoseView pose_{-1, -1};
   int demands_ = 0;
   double total_mass_ = 0, fixed_moment_[3] = {0, 0, 0};
-  int dof_ = 0, rows_ = 0, must_rows_ = 0, goals_ = 0, callbacks_ = 0, manipulabilities_ = 0, contacts_ = 0, guesses_ = 0;
+  int dof_ = 0, rows_ = 0, must_rows_ = 0, goals_ = 0, callbacks_ = 0, manipulabilities_ = 0, contacts_ = 0, projects_ = 0, guesses_ = 0;
 };
 
 }  // namespace memetik

@@ -120,7 +120,7 @@ struct ProblemView {
   const double *step_scale;     // squared scale of each variable in the step's metric
   int32_t axis_count, frame_count, term_count, term_axis_count, body_count;
   int32_t variable_count, dof, row_count, must_rows, data_size, goal_count, callback_count, manipulability_count;
-  int32_t contact_count;        // terms on contacts
+  int32_t contact_count, project_count;  // terms on contacts, and on where rays meet surfaces
   int32_t guess_count;          // rows of guesses, one number a lane, that speed up the next evaluation
   double total_mass;
   double fixed_moment[3];       // mass times position of what the base carries

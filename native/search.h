@@ -68,7 +68,7 @@ struct IslandControl {
 // Refining: postures that meet the musts are improved in the freedom that these leave.
 struct RefineKernels {
   size_t (*bytes)(const ProblemView &, const SearchOptions &);
-  // c.seed is a posture that meets the musts; c.best_cost the cost of its preferences (or a bound on it).
+  // c.seed is a posture that meets the musts; leaves what its preferences cost in c.best_cost.
   void (*start)(const ProblemView &, const SearchOptions &, void *memory, IslandControl &);
   // Ends with a candidate whose preferences cost less than c.best_cost; the core checks it and lowers that bound.
   RoundEnd (*round)(const ProblemView &, const SearchOptions &, void *memory, IslandControl &);

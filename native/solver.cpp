@@ -17,6 +17,7 @@ namespace memetik {
 
 MEMETIK_KERNEL_TABLE(SearchKernels, search_kernels)
 MEMETIK_KERNEL_TABLE(RefineKernels, refine_kernels)
+MEMETIK_KERNEL_TABLE(FirstGenerationKernels, first_generation_kernels)
 
 namespace {
 
@@ -55,6 +56,14 @@ uint64_t mix(uint64_t a, uint64_t b) {
   return r.bits();
 }
 
+// A problem and request that the first generation can serve: nothing is asked but the pose of one link.
+bool is_plain(const Problem &problem, const SolveRequest &request) {
+  const PoseView &pose = problem.pose();
+  return (pose.point >= 0 || pose.rotation >= 0) && !request.world && !request.valid && !request.trace && request.collect == 0;
+}
+
+uint64_t first_key(const SolveRequest &request) { return mix(mix(request.rng, request.stream), ~uint64_t(0)); }
+
 class Solve {
  public:
   Solve(const Problem &problem, const SolveRequest &request)
@@ -81,6 +90,7 @@ class Solve {
 
   Outcome run() {
     if (view_.variable_count == 0) return check_only();
+    if (request_.first_generation && is_plain(problem_, request_) && first_generation()) return conclude();
     static thread_local Pool pool;
     const size_t bytes = kernels_.island_bytes(view_, request_.options);
     const int islands = request_.options.islands;
@@ -137,8 +147,8 @@ class Solve {
     for (size_t i = 0; i < from.size(); ++i) from[i] = outcome_.q[size_t(view_.sources[i])];
     state.best = from;
     c.seed = from.data(), c.best = state.best.data();
-    c.best_cost = 1e300;
     kernels.start(view_, request_.options, state.memory, c);
+    outcome_.preference = c.best_cost;
     const double begin = elapsed();
     int64_t last = 0;
     while (true) {
@@ -190,6 +200,36 @@ class Solve {
     for (int k = 0; k < 3; ++k) view_.fixed_moment[k] = turned.p[k] + (carried - 1.0) * base.p[k];
   }
 
+  // The pose of one link, by the first starts side by side. True if that is enough.
+  bool first_generation() {
+    static thread_local Pool pool;
+    const FirstGenerationKernels &kernels = active_first_generation_kernels();
+    std::vector<double> answer(seed_.size());
+    PoseElement element = first_element(answer.data());
+    kernels.solve_one(view_, problem_.pose(), request_.options, pool.get(kernels.bytes(view_)), element);
+    outcome_.profile.search = elapsed();
+    return take_first(element);
+  }
+
+ public:
+  // Takes over what the first generation found.
+  bool take_first(const PoseElement &element) {
+    outcome_.counts.evaluations = element.evaluations, outcome_.counts.starts = element.starts;
+    outcome_.counts.random_starts = element.starts - 1;
+    if (element.start < 0) return false;
+    outcome_.q = full(element.answer);
+    outcome_.success = verify(outcome_.q, outcome_.errors);
+    outcome_.ending = outcome_.success ? Ending::solved : outcome_.ending;
+    return outcome_.success;
+  }
+
+  PoseElement first_element(double *answer) {
+    return {data_.data(), posture_.data(), seed_.data(), first_key(request_), answer, -1, 0, 0};
+  }
+
+  Outcome take_outcome() { return conclude(); }
+
+ private:
   // Islands worker, worker + workers, ... round by round, in the order that decides who wins.
   void carry(int worker, int workers) {
     const int islands = request_.options.islands;
@@ -209,7 +249,7 @@ class Solve {
     if (stop_.load(std::memory_order_relaxed)) return true;
     if (generation == 0 && island == 0) return false;
     const int64_t round = int64_t(request_.options.round_iterations) * 8;
-    if (request_.evaluations >= 0 && here * round >= request_.evaluations) return end(Ending::evaluations, false);
+    if (request_.evaluations >= 0 && here * round + outcome_.counts.evaluations >= request_.evaluations) return end(Ending::evaluations, false);
     if (request_.attempts >= 0 && starts_.load(std::memory_order_relaxed) >= request_.attempts) return end(Ending::attempts, true);
     if (std::isfinite(request_.timeout) && elapsed() > request_.timeout) return end(Ending::timeout, true);
     if (island % request_.threads == 0 && request_.interrupted && elapsed() > next_check_) {
@@ -464,5 +504,45 @@ class Solve {
 }  // namespace
 
 Outcome solve(const Problem &problem, const SolveRequest &request) { return Solve(problem, request).run(); }
+
+std::vector<Outcome> solve_chunk(const Problem &problem, const std::vector<SolveRequest> &requests) {
+  std::vector<Outcome> outcomes;
+  outcomes.reserve(requests.size());
+  if (requests.empty() || !is_plain(problem, requests.front()) || requests.front().base) {
+    for (const SolveRequest &request : requests) outcomes.push_back(solve(problem, request));
+    return outcomes;
+  }
+  static thread_local Pool pool;
+  const FirstGenerationKernels &kernels = active_first_generation_kernels();
+  const ProblemView view = problem.view();
+  const auto begin = Clock::now();
+  std::vector<double> answers(requests.size() * size_t(view.variable_count));
+  std::vector<std::unique_ptr<Solve>> solves;
+  std::vector<PoseElement> elements;
+  for (size_t k = 0; k < requests.size(); ++k) {
+    solves.push_back(std::make_unique<Solve>(problem, requests[k]));
+    elements.push_back(solves.back()->first_element(answers.data() + k * size_t(view.variable_count)));
+  }
+  kernels.solve_many(view, problem.pose(), requests.front().options, pool.get(kernels.bytes(view)), elements.data(), long(elements.size()));
+  // Time is shared: each element is charged its share of the work.
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  int64_t evaluations = 0;
+  for (const PoseElement &element : elements) evaluations += element.evaluations;
+  for (size_t k = 0; k < requests.size(); ++k) {
+    const double share = seconds * double(elements[k].evaluations) / double(std::max<int64_t>(evaluations, 1));
+    if (solves[k]->take_first(elements[k])) {
+      outcomes.push_back(solves[k]->take_outcome());
+      outcomes.back().seconds = share;
+      continue;
+    }
+    SolveRequest again = requests[k];
+    again.first_generation = false;
+    outcomes.push_back(solve(problem, again));
+    outcomes.back().seconds += share;
+    outcomes.back().counts.evaluations += elements[k].evaluations;
+    outcomes.back().counts.starts += elements[k].starts;
+  }
+  return outcomes;
+}
 
 }  // namespace memetik

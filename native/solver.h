@@ -30,6 +30,7 @@ struct SolveRequest {
   Callback callback = nullptr;
   void *context = nullptr;
   bool approximate = false;         // bring the best found to its local minimum where there is no answer
+  bool first_generation = true;     // false: it was tried before
   bool trace = false;               // keep every individual of every iteration
   // What must not be touched: as it is, and with bodies and fields that are nowhere too small.
   const CollisionWorld *world = nullptr, *certain_world = nullptr;
@@ -79,5 +80,9 @@ struct Outcome {
 };
 
 Outcome solve(const Problem &problem, const SolveRequest &request);
+
+// Solves many requests one after the other, each as `solve` does; targets of the pose of one link go through their first
+// generation side by side.
+std::vector<Outcome> solve_chunk(const Problem &problem, const std::vector<SolveRequest> &requests);
 
 }  // namespace memetik

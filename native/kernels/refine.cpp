@@ -66,6 +66,7 @@ size_t bytes(const ProblemView &v, const SearchOptions &) {
   return (arena.used + 127) & ~size_t(63);
 }
 
+// The posture to improve stands in the first lane; what its preferences cost is what others have to beat.
 void start(const ProblemView &v, const SearchOptions &, void *memory, IslandControl &c) {
   Arena arena{static_cast<char *>(memory), 0};
   Refinement &r = *arena.take<Refinement>(1);
@@ -76,6 +77,8 @@ void start(const ProblemView &v, const SearchOptions &, void *memory, IslandCont
     else
       spawn(v, r, c, lane);
   }
+  if (evaluate<false>(v, {c.data, c.posture, c.callback, c.context, c.certain, c.collision_axes}, r.now, 1 << 30, c.buffer))
+    c.best_cost = get(cost_of(v, r.now, false), 0);
 }
 
 Mask within_tolerance(const ProblemView &v, const Evaluation &e, double share) {
@@ -171,9 +174,7 @@ RoundEnd round(const ProblemView &v, const SearchOptions &o, void *memory, Islan
   for (int iteration = 0; iteration < o.round_iterations; ++iteration) {
     if (!evaluate<true>(v, situation, r.now, 1 << 30, c.buffer)) return RoundEnd::failed;
     c.counts.evaluations += kWidth;
-    Lane must(0.0), preference(0.0);
-    for (int k = 0; k < v.must_rows; ++k) must += r.now.residual[k] * r.now.residual[k];
-    for (int k = v.must_rows; k < v.row_count; ++k) preference += r.now.residual[k] * r.now.residual[k];
+    const Lane must = cost_of(v, r.now, true), preference = cost_of(v, r.now, false);
     r.must = must, r.preference = preference;
     r.merit = must + r.eps * r.eps * preference;
     const unsigned inside = bits(within_tolerance(v, r.now, 0.9)), well_inside = bits(within_tolerance(v, r.now, 0.01));

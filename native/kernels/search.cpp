@@ -268,8 +268,7 @@ RoundEnd run_round(const ProblemView &v, const SearchOptions &o, void *memory, I
   for (int iteration = 0; iteration < o.round_iterations; ++iteration) {
     if (!evaluate<true>(v, situation, island.now, 0, c.buffer)) return RoundEnd::failed;
     c.counts.evaluations += kWidth;
-    Lane cost(0.0);
-    for (int k = 0; k < v.must_rows; ++k) cost += island.now.residual[k] * island.now.residual[k];
+    const Lane cost = cost_of(v, island.now, true);
     island.cost = cost;
     keep_best(v, island, c);
     if (c.trace)
@@ -331,8 +330,7 @@ double polish(const ProblemView &v, const SearchOptions &o, void *memory, Island
   for (int iteration = 0; iteration < 60; ++iteration) {
     if (!evaluate<true>(v, situation, island.now, 0, c.buffer)) return best;
     c.counts.evaluations += kWidth;
-    Lane cost(0.0);
-    for (int k = 0; k < v.must_rows; ++k) cost += island.now.residual[k] * island.now.residual[k];
+    const Lane cost = cost_of(v, island.now, true);
     int lane = 0;
     for (int k = 1; k < kWidth; ++k)
       if (get(cost, k) < get(cost, lane)) lane = k;

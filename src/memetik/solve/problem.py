@@ -19,13 +19,16 @@ from memetik.robot.robot import Robot
 from memetik.robot.transforms import as_pose, inverse
 from memetik.solve.batch import run_batch
 from memetik.solve.confinement import Confinement
-from memetik.solve.methods import Memetic, method_named
+from memetik.solve.methods import method_named
 from memetik.solve.solution import BatchSolution, Record, Solution
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_TIMEOUT = 0.1
 """Seconds a solve may take where the user bounds neither time nor work."""
+
+MOST_PLANS = 64
+"""Settings kept for further solves."""
 
 MOST_THREADS = 256
 """As many threads as the core starts at most."""
@@ -79,6 +82,7 @@ class Problem:
         if self._stand_in is None and (scene is not None or self_collision):
             checks_itself = self_collision if self_collision is not None else True
             self.confinement = Confinement(robot, scene, checks_itself, self.margin)
+        self._plans: dict[Any, Any] = {}
         self._compile()
 
     def _compile(self) -> None:
@@ -162,20 +166,8 @@ class Problem:
         keep         "all" gives, for each element of a batch, the list of its distinct solutions.
         trace        keep every individual of every iteration in `solution.trace`.
         """
-        settings = self._settings(
-            timeout,
-            evaluations,
-            attempts,
-            rng,
-            threads,
-            refine,
-            refine_evaluations,
-            method,
-            0,
-            1e-2,
-            approximate,
-            trace,
-        )
+        bounds = (timeout, evaluations, attempts, threads, refine, refine_evaluations, method, approximate, trace)
+        settings = self._settings(bounds, rng)
         if base is not None and (select != "first" or keep != "best"):
             raise InvalidInputError("select= and keep= take the robot where it stands: place it with robot.at(base).")
         if select != "first":
@@ -221,7 +213,8 @@ class Problem:
         """
         if timeout is None and evaluations is None:
             timeout = 1.0
-        settings = self._settings(timeout, evaluations, None, rng, 1, 0.0, None, method, most, distinct)
+        bounds = (timeout, evaluations, None, 1, 0.0, None, method, False, False)
+        settings = self._settings(bounds, rng, most, distinct)
         checked = self._checked_targets(targets)
         seeds = self._checked_seed(seed)
         outcome = self._run(checked, seeds, settings, None, valid, None)
@@ -335,59 +328,58 @@ class Problem:
             own[label] = float(error) if np.ndim(error) == 0 else error
         return named
 
-    def _settings(
+    def _settings(self, bounds: tuple[Any, ...], rng: Any, collect: int = 0, distinct: float = 1e-2) -> Any:
+        """The core's settings for these bounds; those of earlier solves are kept."""
+        key = (bounds, collect, distinct)
+        try:
+            plan = self._plans[key]
+        except (KeyError, TypeError):
+            plan = self._plan(*bounds, collect, distinct)
+            if len(self._plans) < MOST_PLANS:
+                self._plans[key] = plan
+        try:
+            return plan.drawn(rng, 0) if not isinstance(rng, tuple) else plan.drawn(*rng)
+        except TypeError:
+            raise InvalidInputError(
+                f"rng is a whole number not below zero, or two of them (seed, stream), not {rng!r}."
+            ) from None
+
+    def _plan(
         self,
         timeout: Any,
         evaluations: Any,
         attempts: Any,
-        rng: Any,
-        threads: int,
+        threads: Any,
         refine: Any,
         refine_evaluations: Any,
         method: Any,
+        approximate: bool,
+        trace: bool,
         collect: int,
-        distinct: float = 1e-2,
-        approximate: bool = False,
-        trace: bool = False,
+        distinct: float,
     ) -> Any:
-        options = MEMETIC.core if method == "memetic" else method_named(method).core
-        seconds = timeout
+        for name, value in (("timeout", timeout), ("refine", refine)):
+            if value is not None and not (isinstance(value, int | float | np.number) and value >= 0.0):
+                raise InvalidInputError(f"{name} is in seconds and must not be negative, not {value!r}.")
+        counts = {"evaluations": evaluations, "refine_evaluations": refine_evaluations, "attempts": attempts}
+        for name, value in counts.items():
+            if value is not None and not (isinstance(value, int | np.integer) and 0 <= value < 2**63):
+                raise InvalidInputError(f"{name} is a whole number not below zero, not {value!r}.")
+        if not (isinstance(threads, int | np.integer) and 1 <= threads <= MOST_THREADS):
+            raise InvalidInputError(f"threads is a whole number from 1 to {MOST_THREADS}, not {threads!r}.")
         if timeout is None:
-            seconds = DEFAULT_TIMEOUT if evaluations is None else math.inf
-        refine_seconds, refine_work = refine, refine_evaluations
+            timeout = DEFAULT_TIMEOUT if evaluations is None else math.inf
         if refine is None:
-            refine_seconds = seconds if self._has_preferences else 0.0
-        if refine_evaluations is None:
-            refine_work = evaluations if self._has_preferences else None
-        try:
-            sound = (
-                (timeout is None or timeout >= 0.0)
-                and (refine is None or refine >= 0.0)
-                and (evaluations is None or evaluations >= 0)
-                and (refine_evaluations is None or refine_evaluations >= 0)
-                and (attempts is None or attempts >= 0)
-                and 1 <= threads <= MOST_THREADS
-            )
-            if sound:
-                seed, stream = rng if isinstance(rng, tuple) else (rng, 0)
-                return _core.Settings(
-                    seconds,
-                    -1 if evaluations is None else evaluations,
-                    -1 if attempts is None else attempts,
-                    seed,
-                    stream,
-                    threads,
-                    refine_seconds,
-                    -1 if refine_work is None else refine_work,
-                    collect,
-                    distinct,
-                    approximate,
-                    trace,
-                    options,
-                )
-        except (TypeError, ValueError):
-            pass
-        raise _settings_error(timeout, refine, evaluations, refine_evaluations, attempts, threads, rng)
+            refine = timeout if self._has_preferences else 0.0
+        if refine_evaluations is None and self._has_preferences:
+            refine_evaluations = evaluations
+        evaluations, attempts, refine_evaluations = (
+            -1 if count is None else int(count) for count in (evaluations, attempts, refine_evaluations)
+        )
+        return _core.Settings(
+            float(timeout), evaluations, attempts, 0, 0, int(threads), float(refine), refine_evaluations, int(collect),
+            float(distinct), bool(approximate), bool(trace), method_named(method).core,
+        )  # fmt: skip
 
     def _is_plain(self, seed: Any) -> bool:
         """Whether the core takes this seed as it is."""
@@ -477,9 +469,6 @@ class Problem:
         return f"<Problem on {self.robot.name!r}: {len(self.variables)} joints, {', '.join(self.goal_names)}>"
 
 
-MEMETIC = Memetic()
-
-
 def solve(
     robot: Robot,
     goals: Goal | Iterable[Goal],
@@ -547,19 +536,3 @@ def _checked_target(value: Any, declared: OpenTarget, name: str) -> np.ndarray:
             raise InvalidInputError(f"{what} is a direction and must not be zero.")
         array = array / length
     return array if declared.convert is None else np.ascontiguousarray(declared.convert(array))
-
-
-def _settings_error(
-    timeout: Any, refine: Any, evaluations: Any, refine_evaluations: Any, attempts: Any, threads: Any, rng: Any
-) -> InvalidInputError:
-    """What is wrong with the bounds of a solve."""
-    for name, value in (("timeout", timeout), ("refine", refine)):
-        if value is not None and not (isinstance(value, int | float | np.number) and value >= 0.0):
-            return InvalidInputError(f"{name} is in seconds and must not be negative, not {value!r}.")
-    counts = {"evaluations": evaluations, "refine_evaluations": refine_evaluations, "attempts": attempts}
-    for name, value in counts.items():
-        if value is not None and not (isinstance(value, int | np.integer) and 0 <= value < 2**63):
-            return InvalidInputError(f"{name} is a whole number not below zero, not {value!r}.")
-    if not (isinstance(threads, int | np.integer) and 1 <= threads <= MOST_THREADS):
-        return InvalidInputError(f"threads is a whole number from 1 to {MOST_THREADS}, not {threads!r}.")
-    return InvalidInputError(f"rng is a whole number not below zero, or two of them (seed, stream), not {rng!r}.")

@@ -1,0 +1,40 @@
+// The first generation of problems on the pose of one link: kWidth local searches side by side, of one target (its first
+// kWidth starts) or of many (each lane works through the starts of its own). Most targets need no more.
+//
+// Start 0 is the seed, the others are drawn; the answer is that of the lowest start that arrives. Lanes do not see each
+// other, so that an element of a batch gets the very answer that it gets alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "problem.h"
+
+namespace memetik {
+
+constexpr int kFirstStarts = 8;
+
+struct PoseElement {
+  const double *data;     // the terms' data with this element's target
+  const double *posture;  // full: values of joints that are held
+  const double *seed;     // active variables
+  uint64_t key;           // of its random numbers
+  double *answer;         // active variables
+  int32_t start;          // the start that arrived, -1: none
+  int32_t starts;         // how many were begun
+  int64_t evaluations;
+};
+
+struct PoseView {
+  int32_t point, rotation;  // the terms; -1: none
+};
+
+struct FirstGenerationKernels {
+  size_t (*bytes)(const ProblemView &);
+  void (*solve_one)(const ProblemView &, const PoseView &, const SearchOptions &, void *memory, PoseElement &element);
+  void (*solve_many)(const ProblemView &, const PoseView &, const SearchOptions &, void *memory, PoseElement *elements, long count);
+};
+
+const FirstGenerationKernels &active_first_generation_kernels();
+
+}  // namespace memetik

@@ -1,0 +1,309 @@
+#include "first_generation.h"
+
+#include "evaluation.h"
+#include "lane_math.h"
+#include "search.h"
+
+namespace memetik {
+inline namespace MEMETIK_ARCH {
+namespace {
+
+constexpr int kRows = 6;
+constexpr double kInfinity = 1e300;
+
+struct Column {
+  Lane c[kRows];
+};
+
+struct PoseLanes {
+  Lane *q;
+  Lane *held;       // values of axes without a variable
+  Frame *axes;
+  Column *columns;  // of the weighted Jacobian, one per variable
+  Lane *metric;
+  uint8_t *first;   // per axis of the link: first to move its variable
+  // Targets, lane by lane.
+  Lane position[3], rotation[9];
+  Lane r[kRows];
+  Lane w;           // of the quaternion of R R_target^T
+  Vector3 v;
+  Lane cost, last_cost;
+  Mask inside;
+  // What each lane works on.
+  PoseElement *element[kWidth];
+  int32_t start[kWidth], iterations[kWidth], stagnant[kWidth];
+
+  void layout(const ProblemView &problem, Arena &arena) {
+    q = arena.take<Lane>(problem.variable_count);
+    held = arena.take<Lane>(problem.axis_count);
+    axes = arena.take<Frame>(problem.axis_count);
+    columns = arena.take<Column>(problem.variable_count);
+    metric = arena.take<Lane>(problem.variable_count);
+    first = arena.take<uint8_t>(problem.axis_count);
+  }
+};
+
+// The term whose axes are those that move the link.
+const Term &link_term(const ProblemView &p, const PoseView &pose) { return p.terms[pose.point >= 0 ? pose.point : pose.rotation]; }
+
+PoseLanes &begin(const ProblemView &p, const PoseView &pose, void *memory) {
+  Arena arena{static_cast<char *>(memory), 0};
+  PoseLanes &s = *arena.take<PoseLanes>(1);
+  s.layout(p, arena);
+  const Term &term = link_term(p, pose);
+  for (int i = 0; i < p.variable_count; ++i) {
+    s.q[i] = Lane(0.0);
+    for (Lane &entry : s.columns[i].c) entry = Lane(0.0);
+  }
+  for (int k = 0; k < term.axis_count; ++k) {
+    s.first[k] = 1;
+    for (int j = 0; j < k; ++j)
+      if (p.term_axes[term.axes + j].variable == p.term_axes[term.axes + k].variable) s.first[k] = 0;
+  }
+  for (Lane &x : s.position) x = Lane(0.0);
+  for (int k = 0; k < 9; ++k) s.rotation[k] = Lane(k % 4 == 0 ? 1.0 : 0.0);
+  for (int a = 0; a < p.axis_count; ++a) s.held[a] = Lane(0.0);
+  s.last_cost = Lane(kInfinity);
+  for (int lane = 0; lane < kWidth; ++lane) s.element[lane] = nullptr, s.start[lane] = 0;
+  return s;
+}
+
+void begin_start(const ProblemView &p, PoseLanes &s, int lane) {
+  PoseElement &element = *s.element[lane];
+  const int start = s.start[lane], n = p.variable_count;
+  ++element.starts;
+  Random random{element.key, uint64_t(start) * uint64_t(n)};
+  for (int i = 0; i < n; ++i)
+    set(s.q[i], lane, start == 0 ? element.seed[i] : p.sample_lower[i] + random.uniform() * (p.sample_upper[i] - p.sample_lower[i]));
+  set(s.last_cost, lane, kInfinity);
+  s.iterations[lane] = s.stagnant[lane] = 0;
+}
+
+void take_element(const ProblemView &p, const PoseView &pose, PoseLanes &s, int lane, PoseElement *element, int start) {
+  s.element[lane] = element;
+  s.start[lane] = start;
+  if (pose.point >= 0)
+    for (int k = 0; k < 3; ++k) set(s.position[k], lane, element->data[p.terms[pose.point].data + 9 + k]);
+  if (pose.rotation >= 0)
+    for (int k = 0; k < 9; ++k) set(s.rotation[k], lane, element->data[p.terms[pose.rotation].data + k]);
+  for (int a = 0; a < p.axis_count; ++a)
+    if (p.axes[a].axis.variable < 0) set(s.held[a], lane, element->posture[p.axes[a].source]);
+  begin_start(p, s, lane);
+}
+
+// Residual, its weighted Jacobian by columns, cost, and who is within tolerance. This and the step are compiled once:
+// inlined in two places they might be rounded in two ways, and a batch would not equal its single solves.
+[[gnu::noinline]] void evaluate_pose(const ProblemView &p, const PoseView &pose, PoseLanes &s) {
+  for (int a = 0; a < p.axis_count; ++a) {
+    const Axis &axis = p.axes[a].axis;
+    Frame f = axis.parent < 0 ? constant(axis.placement) : place(s.axes[axis.parent], axis.placement);
+    move(axis, axis.variable >= 0 ? s.q[axis.variable] : s.held[a], f);
+    s.axes[a] = f;
+  }
+  const Term &term = link_term(p, pose);
+  const LinkPoint &point = p.frames[term.frame];
+  const Frame f = point.axis < 0 ? constant(point.placement) : place(s.axes[point.axis], point.placement);
+  double weight_p = 0.0, weight_r = 0.0;
+  s.inside = Lane(0.0) <= Lane(0.0);
+  if (pose.point >= 0) {
+    const Term &t = p.terms[pose.point];
+    weight_p = t.weight;
+    const Vector3 e = {f.p.x - s.position[0], f.p.y - s.position[1], f.p.z - s.position[2]};
+    s.inside = s.inside & (dot(e, e) <= Lane(t.tolerance * t.tolerance));
+    s.r[0] = weight_p * e.x, s.r[1] = weight_p * e.y, s.r[2] = weight_p * e.z;
+  } else {
+    s.r[0] = s.r[1] = s.r[2] = Lane(0.0);
+  }
+  if (pose.rotation >= 0) {
+    const Term &t = p.terms[pose.rotation];
+    weight_r = t.weight;
+    const Lane *R = s.rotation;
+    const Vector3 c0 = R[0] * f.x + R[1] * f.y + R[2] * f.z;
+    const Vector3 c1 = R[3] * f.x + R[4] * f.y + R[5] * f.z;
+    const Vector3 c2 = R[6] * f.x + R[7] * f.y + R[8] * f.z;
+    quaternion(c0, c1, c2, s.w, s.v);
+    s.inside = s.inside & (4.0 * dot(s.v, s.v) <= Lane(t.tolerance * t.tolerance));
+    const Lane twice(2.0 * weight_r);
+    s.r[3] = twice * s.v.x, s.r[4] = twice * s.v.y, s.r[5] = twice * s.v.z;
+  } else {
+    s.r[3] = s.r[4] = s.r[5] = Lane(0.0);
+    s.w = Lane(0.0), s.v = {Lane(0.0), Lane(0.0), Lane(0.0)};
+  }
+  s.cost = Lane(0.0);
+  for (int k = 0; k < kRows; ++k) s.cost += s.r[k] * s.r[k];
+  for (int k = 0; k < term.axis_count; ++k) {
+    const TermAxis &ta = p.term_axes[term.axes + k];
+    const Frame &a = s.axes[ta.axis];
+    const bool prismatic = p.axes[ta.axis].axis.prismatic;
+    const Vector3 linear = prismatic ? a.z : cross(a.z, f.p - a.p);
+    const Vector3 angular = prismatic ? Vector3{Lane(0.0), Lane(0.0), Lane(0.0)} : s.w * a.z + cross(a.z, s.v);
+    const Lane wp(weight_p * ta.sign), wr(weight_r * ta.sign);
+    const Lane entry[kRows] = {wp * linear.x, wp * linear.y, wp * linear.z, wr * angular.x, wr * angular.y, wr * angular.z};
+    Lane *column = s.columns[ta.variable].c;
+    if (s.first[k])
+      for (int i = 0; i < kRows; ++i) column[i] = entry[i];
+    else
+      for (int i = 0; i < kRows; ++i) column[i] += entry[i];
+  }
+}
+
+// (J D J^T + mu) y = -r by its factors L D L^T, all in registers where there are enough; then q += D J^T y, bounded.
+[[gnu::noinline]] void step_pose(const ProblemView &p, const SearchOptions &o, PoseLanes &s, const Mask &moving) {
+  const int n = p.variable_count;
+  Lane A[kRows][kRows];
+  const Lane damping = o.damping * s.cost + Lane(1e-12);
+  for (int r = 0; r < kRows; ++r)
+    for (int c = 0; c <= r; ++c) A[r][c] = r == c ? damping : Lane(0.0);
+  for (int i = 0; i < n; ++i) {
+    const Lane *column = s.columns[i].c;
+    Lane metric(p.step_scale[i]);
+    if (!p.circular[i]) {
+      Lane gradient = column[0] * s.r[0];
+      for (int k = 1; k < kRows; ++k) gradient += column[k] * s.r[k];
+      const Mask stuck = ((s.q[i] <= Lane(p.lower[i])) & (gradient > Lane(0.0))) | ((s.q[i] >= Lane(p.upper[i])) & (gradient < Lane(0.0)));
+      metric = select(stuck, Lane(0.0), metric);
+    }
+    s.metric[i] = metric;
+    for (int r = 0; r < kRows; ++r) {
+      const Lane left = metric * column[r];
+      for (int c = 0; c <= r; ++c) A[r][c] += left * column[c];
+    }
+  }
+  Lane y[kRows], inverse[kRows];
+  for (int r = 0; r < kRows; ++r) {
+    for (int c = 0; c < r; ++c)
+      for (int k = 0; k < c; ++k) A[r][c] -= A[r][k] * A[c][k];
+    Lane pivot = A[r][r], value = -s.r[r];
+    for (int c = 0; c < r; ++c) {
+      const Lane factor = A[r][c] * inverse[c];
+      pivot -= A[r][c] * factor;
+      value -= factor * y[c];
+      A[r][c] = factor;
+    }
+    inverse[r] = 1.0 / max(pivot, Lane(1e-30));
+    y[r] = value;
+  }
+  for (int r = kRows - 1; r >= 0; --r) {
+    y[r] *= inverse[r];
+    for (int k = r + 1; k < kRows; ++k) y[r] -= A[k][r] * y[k];
+  }
+  Lane largest(0.0);
+  for (int i = 0; i < n; ++i) {
+    const Lane *column = s.columns[i].c;
+    Lane change = column[0] * y[0];
+    for (int k = 1; k < kRows; ++k) change += column[k] * y[k];
+    change *= s.metric[i];
+    s.metric[i] = change;
+    largest = max(largest, abs(change));
+  }
+  Lane shrink = min(Lane(1.0), o.max_step / max(largest, Lane(1e-12)));
+  shrink = select(moving, shrink, Lane(0.0));
+  for (int i = 0; i < n; ++i) {
+    const Lane q = s.q[i] + shrink * s.metric[i];
+    s.q[i] = p.circular[i] ? q : clamp(q, Lane(p.lower[i]), Lane(p.upper[i]));
+  }
+}
+
+enum class Fate { going, arrived, lost };
+
+Fate fate_of(const SearchOptions &o, PoseLanes &s, int lane, unsigned inside, unsigned progressing) {
+  ++s.element[lane]->evaluations;
+  if (inside >> lane & 1) return Fate::arrived;
+  s.stagnant[lane] = progressing >> lane & 1 ? 0 : s.stagnant[lane] + 1;
+  return ++s.iterations[lane] >= o.local_iterations || s.stagnant[lane] >= o.stagnation ? Fate::lost : Fate::going;
+}
+
+void keep(const ProblemView &p, PoseLanes &s, int lane) {
+  PoseElement &element = *s.element[lane];
+  element.start = s.start[lane];
+  for (int i = 0; i < p.variable_count; ++i) element.answer[i] = get(s.q[i], lane);
+}
+
+Mask lanes_of(unsigned lanes) {
+  Lane x(0.0);
+  for (int lane = 0; lane < kWidth; ++lane)
+    if (lanes >> lane & 1) set(x, lane, 1.0);
+  return x > Lane(0.5);
+}
+
+size_t bytes(const ProblemView &p) {
+  Arena arena{nullptr, sizeof(PoseLanes) + 64};
+  PoseLanes s;
+  s.layout(p, arena);
+  return (arena.used + 127) & ~size_t(63);
+}
+
+void solve_one(const ProblemView &p, const PoseView &pose, const SearchOptions &o, void *memory, PoseElement &element) {
+  PoseLanes &s = begin(p, pose, memory);
+  element.start = -1;
+  for (int lane = 0; lane < kWidth; ++lane) take_element(p, pose, s, lane, &element, lane);
+  unsigned open = (1u << kWidth) - 1;  // lanes that may still give the answer
+  Mask moving = lanes_of(open);
+  while (open) {
+    evaluate_pose(p, pose, s);
+    const unsigned inside = bits(s.inside), progressing = bits(s.cost < (1.0 - o.progress) * s.last_cost);
+    s.last_cost = s.cost;
+    unsigned closed = 0;
+    for (int lane = 0; lane < kWidth; ++lane) {
+      if (!(open >> lane & 1)) continue;
+      const Fate fate = fate_of(o, s, lane, inside, progressing);
+      if (fate == Fate::going) continue;
+      closed |= 1u << lane;
+      if (fate == Fate::arrived) {
+        keep(p, s, lane);
+        closed |= ~((1u << lane) - 1);  // later starts cannot win any more
+        break;
+      }
+    }
+    if (closed) {
+      open &= ~closed;
+      moving = lanes_of(open);
+    }
+    if (open) step_pose(p, o, s, moving);
+  }
+}
+
+void solve_many(const ProblemView &p, const PoseView &pose, const SearchOptions &o, void *memory, PoseElement *elements, long count) {
+  PoseLanes &s = begin(p, pose, memory);
+  long next = 0;
+  unsigned busy = 0;
+  const auto take = [&](int lane) {
+    if (next == count) {
+      busy &= ~(1u << lane);
+      return;
+    }
+    elements[next].start = -1;
+    take_element(p, pose, s, lane, elements + next++, 0);
+    busy |= 1u << lane;
+  };
+  for (int lane = 0; lane < kWidth; ++lane) take(lane);
+  while (busy) {
+    evaluate_pose(p, pose, s);
+    const unsigned inside = bits(s.inside), progressing = bits(s.cost < (1.0 - o.progress) * s.last_cost);
+    s.last_cost = s.cost;
+    unsigned fresh = 0;
+    for (int lane = 0; lane < kWidth; ++lane) {
+      if (!(busy >> lane & 1)) continue;
+      const Fate fate = fate_of(o, s, lane, inside, progressing);
+      if (fate == Fate::going) continue;
+      fresh |= 1u << lane;
+      if (fate == Fate::arrived) {
+        keep(p, s, lane);
+        take(lane);
+      } else if (++s.start[lane] < kFirstStarts) {
+        begin_start(p, s, lane);
+      } else {
+        take(lane);
+      }
+    }
+    step_pose(p, o, s, lanes_of(busy & ~fresh));
+  }
+}
+
+}  // namespace
+
+extern const FirstGenerationKernels first_generation_kernels;
+const FirstGenerationKernels first_generation_kernels{bytes, solve_one, solve_many};
+
+}  // namespace MEMETIK_ARCH
+}  // namespace memetik
