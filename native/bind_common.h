@@ -31,7 +31,8 @@ struct PythonCallback {
   const Problem *problem;
 };
 
-inline bool call_python(void *context, int term, const double *q, const double *frames, double *residual, double *jacobian) {
+inline bool call_python(void *context, int term, const double *q, const double *frames, double *residual,
+                        double *jacobian) {
   auto &callback = *static_cast<PythonCallback *>(context);
   nb::gil_scoped_acquire acquire;
   if (PyErr_Occurred()) return false;
@@ -64,7 +65,8 @@ inline bool call_python(void *context, int term, const double *q, const double *
 inline void check_finite(const double *values, size_t count, const char *what) {
   for (size_t i = 0; i < count; ++i)
     if (!std::isfinite(values[i]))
-      throw std::invalid_argument(std::string(what) + " must hold finite numbers only; entry " + std::to_string(i) + " is not.");
+      throw std::invalid_argument(std::string(what) + " must hold finite numbers only; entry " + std::to_string(i) +
+                                  " is not.");
 }
 
 // Rotations and directions have to be clean to this; what is a little off is mended in Python and tried again.
@@ -78,7 +80,8 @@ inline bool clean_rotation(const double *R, int stride) {
       if (!(std::abs(dot - (i == j)) < kClean)) return false;
     }
   const double *a = R, *b = R + stride, *c = R + 2 * stride;
-  return a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0]) > 0;
+  return a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0]) >
+         0;
 }
 
 inline bool clean(const TargetSpec &target, const double *values) {
@@ -87,9 +90,12 @@ inline bool clean(const TargetSpec &target, const double *values) {
   switch (target.form) {
     case TargetForm::pose:
       return clean_rotation(values, 4) && values[12] == 0 && values[13] == 0 && values[14] == 0 && values[15] == 1;
-    case TargetForm::rotation: return clean_rotation(values, 3);
-    case TargetForm::direction: return std::abs(values[0] * values[0] + values[1] * values[1] + values[2] * values[2] - 1) < kClean;
-    default: return true;
+    case TargetForm::rotation:
+      return clean_rotation(values, 3);
+    case TargetForm::direction:
+      return std::abs(values[0] * values[0] + values[1] * values[1] + values[2] * values[2] - 1) < kClean;
+    default:
+      return true;
   }
 }
 

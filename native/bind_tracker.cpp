@@ -25,8 +25,8 @@ std::vector<double> posture_of(const Input<double> &array, const char *name, siz
 // A tracker with what it uses: the problem has to live as long.
 class BoundTracker {
  public:
-  BoundTracker(nb::object problem, const Input<double> &velocity, const Input<double> &acceleration, const Input<double> &posture,
-               const TrackerOptions &options)
+  BoundTracker(nb::object problem, const Input<double> &velocity, const Input<double> &acceleration,
+               const Input<double> &posture, const TrackerOptions &options)
       : problem_(problem) {
     const Problem &native = nb::cast<const Problem &>(problem);
     const size_t dof = size_t(native.view().dof);
@@ -34,7 +34,8 @@ class BoundTracker {
     check_shape(acceleration, "acceleration", {dof});
     const std::vector<double> start = posture_of(posture, "seed", dof);
     tracker_ = std::make_unique<Tracker>(native, std::vector<double>(velocity.data(), velocity.data() + dof),
-                                         std::vector<double>(acceleration.data(), acceleration.data() + dof), start.data(), options);
+                                         std::vector<double>(acceleration.data(), acceleration.data() + dof),
+                                         start.data(), options);
   }
 
   Tracker &tracker() { return *tracker_; }
@@ -43,7 +44,8 @@ class BoundTracker {
   void use(nb::object problem, const std::vector<int> &held, const std::vector<double> &values) {
     const Problem &native = nb::cast<const Problem &>(problem);
     const size_t dof = tracker_->posture().size();
-    if (size_t(native.view().dof) != dof) throw std::invalid_argument("a tracker's problem is replaced by one on the same robot.");
+    if (size_t(native.view().dof) != dof)
+      throw std::invalid_argument("a tracker's problem is replaced by one on the same robot.");
     if (held.size() != values.size()) throw std::invalid_argument("each joint that is held needs a value.");
     std::vector<char> is_held(dof, 0);
     std::vector<double> hold(dof, 0.0);
@@ -60,12 +62,14 @@ class BoundTracker {
     const Problem &problem = tracker_->problem();
     const size_t count = problem.targets().size();
     if (targets.size() != count)
-      throw std::invalid_argument("this problem has " + std::to_string(count) + " open targets, and " + std::to_string(targets.size()) +
-                                  " were given.");
+      throw std::invalid_argument("this problem has " + std::to_string(count) + " open targets, and " +
+                                  std::to_string(targets.size()) + " were given.");
     arrays_.clear(), pointers_.clear();
     for (size_t k = 0; k < count; ++k) {
       if (!nb::try_cast(targets[k], arrays_.emplace_back())) return false;
-      if (arrays_.back().size() != size_t(problem.targets()[k].size) || !clean(problem.targets()[k], arrays_.back().data())) return false;
+      if (arrays_.back().size() != size_t(problem.targets()[k].size) ||
+          !clean(problem.targets()[k], arrays_.back().data()))
+        return false;
       pointers_.push_back(arrays_.back().data());
     }
     PythonCallback python{callback, &problem};
@@ -115,8 +119,8 @@ void bind_tracker(nb::module_ &m) {
           [](TrackerOptions &o, int value) { o.filter.outlier_steps = value; });
 
   nb::class_<BoundTracker>(m, "Tracker", "Follows streaming targets within limits of velocity and acceleration.")
-      .def(nb::init<nb::object, Input<double>, Input<double>, Input<double>, const TrackerOptions &>(), "problem"_a, "velocity"_a,
-           "acceleration"_a, "posture"_a, "options"_a)
+      .def(nb::init<nb::object, Input<double>, Input<double>, Input<double>, const TrackerOptions &>(), "problem"_a,
+           "velocity"_a, "acceleration"_a, "posture"_a, "options"_a)
       .def("use", &BoundTracker::use, "problem"_a, "held"_a, "values"_a)
       .def("step", &BoundTracker::step, "targets"_a, "callback"_a = nb::none())
       .def("set_options", [](BoundTracker &t, const TrackerOptions &options) { t.tracker().set_options(options); })

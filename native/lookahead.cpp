@@ -8,10 +8,11 @@ namespace {
 
 constexpr double kTurn = 6.283185307179586;
 constexpr int kIterations = 2;       // of the search in one step of the tracker
-constexpr int kMostCandidates = 8;   // compared before one is chosen
-constexpr int kMostRounds = 40;      // with at least one candidate
+constexpr int kRounds = 40;          // after the first candidate, to find nearer ones
 constexpr int kGiveUp = 200;         // rounds without any, after which a much better posture will do
-constexpr double kMuchBetter = 0.25;
+constexpr int kSure = 5;             // rounds in a row that find such a posture
+constexpr double kMuchBetter = 0.5;  // of the cost
+constexpr int kRest = 10;            // steps from one round to the next, once it is likely that nothing will be found
 
 }  // namespace
 
@@ -37,7 +38,7 @@ void Lookahead::start(const Place &place) {
   control_.index = 1;  // the seed's own basin is what the tracker itself is in
   control_.candidate = candidate_.data(), control_.best = best_.data(), control_.best_cost = 1e300;
   active_search_kernels().start(problem_->view(), options_, memory_.data(), control_);
-  rounds_ = candidates_ = 0;
+  rounds_ = candidates_ = better_ = 0;
   running_ = true;
 }
 
@@ -61,6 +62,8 @@ void Lookahead::consider(const Place &place) {
 
 bool Lookahead::search(const Place &place, double cost, std::vector<double> &found) {
   if (!running_) start(place);
+  ++steps_;
+  if (candidates_ == 0 && rounds_ > kGiveUp && steps_ % kRest != 0) return false;
   const ProblemView v = problem_->view();
   const SearchKernels &kernels = active_search_kernels();
   control_.data = place.data, control_.posture = place.posture;
@@ -69,15 +72,19 @@ bool Lookahead::search(const Place &place, double cost, std::vector<double> &fou
   const RoundEnd ended = kernels.round(v, options_, memory_.data(), control_);
   ++rounds_;
   if (ended == RoundEnd::failed) return false;
+  if (candidates_ == 0) first_ = rounds_;
   if (ended == RoundEnd::candidate) {
     consider(place);
     kernels.reject(v, options_, memory_.data(), control_);
   }
-  if (candidates_ == 0 && rounds_ >= kGiveUp && control_.best_cost < kMuchBetter * cost) {
+  const bool better = candidates_ == 0 && rounds_ >= kGiveUp && control_.best_cost < kMuchBetter * cost;
+  better_ = better ? better_ + 1 : 0;
+  const bool much_better = better_ >= kSure;
+  if (much_better) {
     candidate_ = best_;
     consider(place);
   }
-  if (candidates_ == 0 || (candidates_ < kMostCandidates && rounds_ < kMostRounds)) return false;
+  if (!much_better && (candidates_ == 0 || rounds_ - first_ < kRounds)) return false;
   found = nearest_;
   running_ = false;
   return true;

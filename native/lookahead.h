@@ -38,8 +38,8 @@ class Lookahead {
   IslandControl control_{};
   std::vector<double> candidate_, best_, buffer_, chosen_, nearest_;
   double nearest_steps_ = 0;
-  int rounds_ = 0, candidates_ = 0;
-  uint64_t stretch_ = 0;
+  int rounds_ = 0, first_ = 0, candidates_ = 0, better_ = 0;  // first_: the round of the first candidate
+  uint64_t stretch_ = 0, steps_ = 0;
   bool running_ = false;
 };
 

@@ -17,7 +17,8 @@ void rotation_between(const double *A, const double *B, int stride, double *w) {
       for (int k = 0; k < 3; ++k) R[3 * r + c] += A[stride * k + r] * B[stride * k + c];
     }
   const double v[3] = {R[7] - R[5], R[2] - R[6], R[3] - R[1]};
-  const double sine = 0.5 * std::sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]), cosine = 0.5 * (R[0] + R[4] + R[8] - 1.0);
+  const double sine = 0.5 * std::sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]),
+               cosine = 0.5 * (R[0] + R[4] + R[8] - 1.0);
   const double angle = std::atan2(sine, cosine);
   if (sine > 1e-9) {
     for (int k = 0; k < 3; ++k) w[k] = 0.5 * angle / sine * v[k];
@@ -37,14 +38,16 @@ void rotation_between(const double *A, const double *B, int stride, double *w) {
 // A exp(w)
 void turn(double *A, int stride, const double *w) {
   const double angle = std::sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
-  const double s = angle > 1e-9 ? std::sin(angle) / angle : 1.0, c = angle > 1e-9 ? (1.0 - std::cos(angle)) / (angle * angle) : 0.5;
+  const double s = angle > 1e-9 ? std::sin(angle) / angle : 1.0,
+               c = angle > 1e-9 ? (1.0 - std::cos(angle)) / (angle * angle) : 0.5;
   double E[9];
   for (int r = 0; r < 3; ++r)
     for (int k = 0; k < 3; ++k) E[3 * r + k] = c * w[r] * w[k] + (r == k ? 1.0 - c * angle * angle : 0.0);
   E[1] -= s * w[2], E[2] += s * w[1], E[3] += s * w[2], E[5] -= s * w[0], E[6] -= s * w[1], E[7] += s * w[0];
   for (int r = 0; r < 3; ++r) {
     double row[3];
-    for (int k = 0; k < 3; ++k) row[k] = A[stride * r] * E[k] + A[stride * r + 1] * E[3 + k] + A[stride * r + 2] * E[6 + k];
+    for (int k = 0; k < 3; ++k)
+      row[k] = A[stride * r] * E[k] + A[stride * r + 1] * E[3 + k] + A[stride * r + 2] * E[6 + k];
     for (int k = 0; k < 3; ++k) A[stride * r + k] = row[k];
   }
 }

@@ -12,7 +12,7 @@ struct FilterOptions {
   double smoothing = 0.0;  // share of the way to a new target that is not gone at once, 0..1
   double latency = 0.0;    // seconds by which targets are late: they are carried on with their velocity
   double outlier = std::numeric_limits<double>::infinity();  // metres or radians: jumps that are not believed at once
-  int outlier_steps = 5;   // jumps that last longer than this are believed
+  int outlier_steps = 5;                                     // jumps that last longer than this are believed
 
   bool active() const { return smoothing > 0.0 || latency > 0.0 || outlier < std::numeric_limits<double>::infinity(); }
 };

@@ -13,20 +13,21 @@ struct TrackControl {
   const double *posture;  // full posture at the end of this step, for joints that are no variables
   Callback callback;
   void *context;
-  double *buffer;         // for callbacks
+  double *buffer;  // for callbacks
 
-  const double *start;      // variables before the step
-  const double *low, *high; // bounds of their change in this step
-  const double *guess;      // a change to begin with
-  const double *coast;      // the change that a joint makes where nothing asks for another
-  const double *metric;     // squared scale of each variable: large for fast joints
+  const double *start;                    // variables before the step
+  const double *low, *high;               // bounds of their change in this step
+  const double *guess;                    // a change to begin with
+  const double *coast;                    // the change that a joint makes where nothing asks for another
+  const double *metric;                   // squared scale of each variable: large for fast joints
   const double *velocity, *acceleration;  // V and A of braking.h
-  const double *reference;  // the posture that the freedom left by the goals is drawn to
+  const double *reference;                // the posture that the freedom left by the goals is drawn to
   double reference_weight;
-  double pull;              // share of what preferences ask for that one step takes
+  double pull;  // change of velocity in one step, as a share of what preferences ask for
   double damping;
   int32_t iterations;
-  bool fresh;               // there was no step before: nothing is known of how the targets move
+  bool settle;  // only come nearer to the targets: the guess is as good an answer, and nothing has to brake
+  bool fresh;   // there was no step before: nothing is known of how the targets move
 
   double *missed;  // must rows: residual after the last step, and after this one
   double *change;  // of the variables

@@ -16,24 +16,34 @@ MEMETIK_KERNEL_TABLE(TrackKernels, track_kernels)
 namespace {
 
 constexpr double kTurn = 6.283185307179586;
-// A step computed at a limit must not exceed it by rounding.
-constexpr double kRounding = 1.0 - 1e-9;
-constexpr double kSteerBrake = 0.8, kSteerSpeed = 0.9;  // of the limits, on the way to another posture
-constexpr double kBlendBrake = 0.8;                     // of the acceleration limit, on the way to a blended posture
-constexpr double kAtBound = 1.0 - 1e-6;                 // share of a bound that counts as being at it
-constexpr double kPolishStep = 0.3;                     // largest change of that posture in one iteration
-constexpr double kProgress = 1e-3;                      // share of the cost that a step should take away
+constexpr double kRounding = 1.0 - 1e-9;  // a step computed at a limit must not exceed it by rounding
+constexpr double kBrakeShare = 0.8;       // of the acceleration limit, on the way to a posture
+constexpr double kSpeedShare = 0.9;       // of the velocity limit, on the way to another posture
+constexpr double kPolishStep = 0.3;       // largest change of that posture in one iteration
+constexpr int kPolishIterations = 2;
+constexpr double kProgress = 0.1;        // share of the cost that a second should take away, at least
+constexpr double kHeading = 0.2;         // seconds
+constexpr double kMoving = 0.2;          // of the velocity limit: a joint as fast as this is on its way
+constexpr double kMovingShare = 0.25;    // of the time without progress that counts while joints are on their way
+constexpr double kAtBound = 1.0 - 1e-6;  // share of a bound that counts as being at it
+constexpr double kLargest = 1e6;         // limits beyond it are none
 
 }  // namespace
 
-Tracker::Tracker(const Problem &problem, std::vector<double> velocity, std::vector<double> acceleration, const double *posture,
-                 const TrackerOptions &options)
-    : problem_(&problem), view_(problem.view()), options_(options), velocity_(std::move(velocity)), acceleration_(std::move(acceleration)) {
+Tracker::Tracker(const Problem &problem, std::vector<double> velocity, std::vector<double> acceleration,
+                 const double *posture, const TrackerOptions &options)
+    : problem_(&problem),
+      view_(problem.view()),
+      options_(options),
+      velocity_(std::move(velocity)),
+      acceleration_(std::move(acceleration)) {
   const size_t dof = size_t(view_.dof);
   if (velocity_.size() != dof || acceleration_.size() != dof)
-    throw std::invalid_argument("velocity and acceleration limits must have one entry for each of the " + std::to_string(dof) + " entries of q.");
+    throw std::invalid_argument("velocity and acceleration limits must have one entry for each of the " +
+                                std::to_string(dof) + " entries of q.");
   for (size_t i = 0; i < dof; ++i)
-    if (!(velocity_[i] >= 0) || !(acceleration_[i] >= 0)) throw std::invalid_argument("velocity and acceleration limits must not be negative.");
+    if (!(velocity_[i] >= 0) || !(acceleration_[i] >= 0))
+      throw std::invalid_argument("velocity and acceleration limits must not be negative.");
   set_options(options);
   reference_.assign(posture, posture + dof);
   last_reference_ = reference_;
@@ -71,18 +81,24 @@ void Tracker::use(const Problem &problem, const std::vector<char> &held, const s
   held_ = held, hold_values_ = values;
   is_variable_.assign(velocity_.size(), 0);
   for (size_t i = 0; i < n; ++i) is_variable_[size_t(view_.sources[i])] = 1;
-  for (auto *values : {&start_, &low_, &high_, &coast_, &guess_, &variable_velocity_, &variable_acceleration_, &variable_reference_,
-                       &change_, &goal_, &last_goal_, &goal_change_, &goal_low_, &goal_high_, &none_, &metric_})
-    values->assign(n, 0.0);
+  for (auto *numbers : {&start_, &low_, &high_, &coast_, &guess_, &change_, &metric_, &variable_reference_,
+                        &variable_velocity_, &variable_acceleration_, &speed_scale_, &push_scale_, &goal_, &last_goal_,
+                        &goal_change_, &goal_low_, &goal_high_, &none_})
+    numbers->assign(n, 0.0);
   unbounded_.assign(n, std::numeric_limits<double>::infinity());
   missed_.assign(rows, 0.0), goal_missed_.assign(rows, 0.0);
-  double fastest = 0;
-  for (size_t i = 0; i < n; ++i) fastest = std::max(fastest, std::min(velocity_[size_t(view_.sources[i])], 1e6));
+  double fastest = 0, quickest = 0;
   for (size_t i = 0; i < n; ++i) {
-    const double share = std::min(velocity_[size_t(view_.sources[i])], 1e6) / fastest;
-    metric_[i] = share * share;
-    variable_velocity_[i] = velocity_step_[size_t(view_.sources[i])];
-    variable_acceleration_[i] = acceleration_step_[size_t(view_.sources[i])];
+    fastest = std::max(fastest, std::min(velocity_[size_t(view_.sources[i])], kLargest));
+    quickest = std::max(quickest, std::min(acceleration_[size_t(view_.sources[i])], kLargest));
+  }
+  for (size_t i = 0; i < n; ++i) {
+    const size_t k = size_t(view_.sources[i]);
+    const double speed = std::min(velocity_[k], kLargest) / fastest,
+                 push = std::min(acceleration_[k], kLargest) / quickest;
+    speed_scale_[i] = speed * speed;
+    push_scale_[i] = acceleration_[k] < kLargest ? push * push : speed_scale_[i];
+    variable_velocity_[i] = velocity_step_[k], variable_acceleration_[i] = acceleration_step_[k];
   }
   int most_rows = 0;
   for (int t = 0; t < view_.term_count; ++t) most_rows = std::max(most_rows, int(view_.terms[t].rows));
@@ -92,35 +108,33 @@ void Tracker::use(const Problem &problem, const std::vector<char> &held, const s
   memory_.get(active_track_kernels().bytes(view_));
   active_track_kernels().start(view_, memory_.data());
   if (std::isfinite(options_.patience)) lookahead_.prepare(problem);
-  fresh_ = true, steering_ = false, stuck_ = 0;
+  fresh_ = true, steering_ = has_goal_ = false, stuck_ = 0;
 }
 
 void Tracker::set_reference(const double *posture) { reference_.assign(posture, posture + reference_.size()); }
 
 void Tracker::reset(const double *posture) {
   own_.q.assign(posture, posture + velocity_.size());
-  for (size_t i = 0; i < own_.q.size(); ++i) own_.q[i] = std::clamp(own_.q[i], problem_->lower()[i], problem_->upper()[i]);
+  for (size_t i = 0; i < own_.q.size(); ++i)
+    own_.q[i] = std::clamp(own_.q[i], problem_->lower()[i], problem_->upper()[i]);
   own_.last.assign(own_.q.size(), 0.0);
   shown_ = own_, apart_ = false;
   posture_ = own_.q;
   last_reference_ = reference_;
   filter_.forget();
-  fresh_ = true, steering_ = false, stuck_ = 0;
+  fresh_ = true, steering_ = has_goal_ = false, stuck_ = 0;
 }
 
 bool Tracker::step(const double *const *targets, Callback callback, void *context) {
-  for (size_t k = 0; k < problem_->targets().size(); ++k) {
-    const double *target = filter_.pass(k, targets[k]);
-    for (const TargetCopy &copy : problem_->copies())
-      if (size_t(copy.target) == k) data_[size_t(copy.to)] = target[copy.from];
-  }
-  for (const SeedCopy &copy : problem_->seed_copies()) data_[size_t(copy.to)] = reference_near(size_t(copy.entry), own_.q[size_t(copy.entry)]);
+  write_targets(targets);
+  evaluations_ = 0;
   move_others();
-  bound_variables();
-  control_ = {};
   if (view_.variable_count > 0) {
-    if (steering_ && !polish(callback, context)) return false;
-    if (steering_) steer();
+    bound_variables();
+    if (steering_) {
+      if (!polish(callback, context)) return false;
+      steer();
+    }
     if (!solve(callback, context)) return false;
     for (size_t i = 0; i < change_.size(); ++i) posture_[size_t(view_.sources[i])] = start_[i] + change_[i];
   }
@@ -130,10 +144,21 @@ bool Tracker::step(const double *const *targets, Callback callback, void *contex
     own_.q[i] = posture_[i];
   }
   show();
-  if (!measure(callback, context)) return false;
-  if (view_.variable_count > 0) watch(callback, context);
   last_reference_ = reference_;
-  return true;
+  if (!measure(callback, context)) return false;
+  return view_.variable_count == 0 || watch(callback, context);
+}
+
+void Tracker::write_targets(const double *const *targets) {
+  const std::vector<TargetCopy> &copies = problem_->copies();
+  for (size_t first = 0; first < copies.size();) {
+    const int target = copies[first].target;
+    const double *values = filter_.pass(size_t(target), targets[target]);
+    for (; first < copies.size() && copies[first].target == target; ++first)
+      data_[size_t(copies[first].to)] = values[copies[first].from];
+  }
+  for (const SeedCopy &copy : problem_->seed_copies())
+    data_[size_t(copy.to)] = reference_near(size_t(copy.entry), own_.q[size_t(copy.entry)]);
 }
 
 // Entry of the reference posture, shifted by full turns to be near where a joint without limits is now.
@@ -143,111 +168,145 @@ double Tracker::reference_near(size_t entry, double value) const {
   return endless ? reference + kTurn * std::round((value - reference) / kTurn) : reference;
 }
 
-// The change of an entry that nothing but the reference posture draws.
-double Tracker::draw(const Motion &motion, size_t entry) const {
-  const double friction = std::exp(-2.0 * options_.rate * options_.dt), approach = 1.0 - std::exp(-0.5 * options_.rate * options_.dt);
-  double change = friction * motion.last[entry];
-  if (options_.reference_weight > 0)
-    change -= (1.0 - friction) * approach * (motion.q[entry] - reference_near(entry, motion.q[entry]));
-  return change;
-}
-
 // Joints that no goal moves follow the reference; those that are held go to their value and stay there.
 void Tracker::move_others() {
+  const double keep = std::exp(-2.0 * options_.rate * options_.dt),
+               pull = options_.rate * options_.rate * options_.dt * options_.dt;
   for (size_t i = 0; i < posture_.size(); ++i) {
     if (is_variable_[i]) continue;
-    const StepRange range =
-        range_of_step(own_.q[i], own_.last[i], problem_->lower()[i], problem_->upper()[i], velocity_step_[i], acceleration_step_[i]);
-    double change;
-    if (held_[i]) {
-      const double way = hold_values_[i] - own_.q[i];
-      change = way * share_of_way(way, velocity_step_[i], acceleration_step_[i]);
-    } else {
-      change = draw(own_, i);
-    }
-    posture_[i] = own_.q[i] + std::clamp(change, range.low, range.high);
+    const double q = own_.q[i], V = velocity_step_[i], A = acceleration_step_[i];
+    const StepRange range = range_of_step(q, own_.last[i], problem_->lower()[i], problem_->upper()[i], V, A);
+    double change = keep * own_.last[i];
+    if (held_[i])
+      change = (hold_values_[i] - q) * share_of_way(hold_values_[i] - q, V, A);
+    else if (options_.reference_weight > 0)
+      change -= pull * (q - reference_near(i, q));
+    posture_[i] = q + std::clamp(change, range.low, range.high);
   }
 }
 
+// What each variable may do in this step, and what it does where goals leave it free: changes of velocity and
+// velocities are kept small together, (u - last)^2 / A^2 + f u^2 / V^2, with friction f.
 void Tracker::bound_variables() {
-  const double friction = std::exp(-2.0 * options_.rate * options_.dt);
+  const double friction = std::exp(2.0 * options_.rate * options_.dt) - 1.0;
   for (size_t i = 0; i < start_.size(); ++i) {
     const size_t k = size_t(view_.sources[i]);
     start_[i] = own_.q[k];
-    const StepRange range = range_of_step(own_.q[k], own_.last[k], view_.lower[i], view_.upper[i], velocity_step_[k], acceleration_step_[k]);
+    const StepRange range = range_of_step(own_.q[k], own_.last[k], view_.lower[i], view_.upper[i], velocity_step_[k],
+                                          acceleration_step_[k]);
     low_[i] = range.low, high_[i] = range.high;
-    coast_[i] = friction * own_.last[k];
+    // The same, multiplied by both scales: one of them may be zero.
+    const double inertia = speed_scale_[i], sum = inertia + friction * push_scale_[i];
+    metric_[i] = sum > 0 ? speed_scale_[i] * push_scale_[i] / sum : 0.0;
+    coast_[i] = sum > 0 ? own_.last[k] * inertia / sum : 0.0;
     guess_[i] = fresh_ ? 0.0 : own_.last[k];
     variable_reference_[i] = reference_near(k, own_.q[k]);
   }
 }
 
-bool Tracker::solve(Callback callback, void *context) {
-  const double friction = std::exp(-2.0 * options_.rate * options_.dt), approach = 1.0 - std::exp(-0.5 * options_.rate * options_.dt);
-  TrackControl &c = control_;
-  c.data = data_.data(), c.posture = posture_.data(), c.callback = callback, c.context = context, c.buffer = buffer_.data();
-  c.start = start_.data(), c.low = low_.data(), c.high = high_.data(), c.guess = guess_.data(), c.coast = coast_.data();
-  c.metric = metric_.data(), c.velocity = variable_velocity_.data(), c.acceleration = variable_acceleration_.data();
-  c.reference = variable_reference_.data(), c.reference_weight = options_.reference_weight;
-  c.pull = (1.0 - friction) * approach;
-  c.damping = options_.damping, c.iterations = steering_ ? 0 : options_.iterations, c.fresh = fresh_;
-  c.missed = missed_.data(), c.change = change_.data();
-  fresh_ = false;
-  return active_track_kernels().step(view_, memory_.data(), c);
+TrackControl Tracker::control(const double *start, Callback callback, void *context) {
+  TrackControl c{};
+  c.data = data_.data(), c.posture = posture_.data(), c.callback = callback, c.context = context,
+  c.buffer = buffer_.data();
+  c.start = start, c.metric = metric_.data(), c.reference = variable_reference_.data(), c.damping = options_.damping;
+  c.change = change_.data();
+  return c;
 }
 
-// Keeps the posture that is steered to on its targets. Gives it up where it is no better than what the tracker had.
+bool Tracker::solve(Callback callback, void *context) {
+  TrackControl c = control(start_.data(), callback, context);
+  c.low = low_.data(), c.high = high_.data(), c.guess = guess_.data(), c.coast = coast_.data();
+  c.velocity = variable_velocity_.data(), c.acceleration = variable_acceleration_.data();
+  c.reference_weight = options_.reference_weight, c.pull = options_.rate * options_.rate * options_.dt * options_.dt;
+  c.iterations = steering_ ? 0 : options_.iterations, c.fresh = fresh_;
+  c.missed = missed_.data();
+  if (!active_track_kernels().step(view_, memory_.data(), c)) return false;
+  fresh_ = false, met_ = c.within, cost_ = c.cost;
+  evaluations_ += c.evaluations;
+  return true;
+}
+
+// Keeps goal_ on the targets, within limits of position only.
 bool Tracker::polish(Callback callback, void *context) {
   last_goal_ = goal_;
   for (size_t i = 0; i < goal_.size(); ++i) {
     goal_low_[i] = std::max(view_.lower[i] - goal_[i], -kPolishStep);
     goal_high_[i] = std::min(view_.upper[i] - goal_[i], kPolishStep);
   }
-  TrackControl c{};
-  c.data = data_.data(), c.posture = posture_.data(), c.callback = callback, c.context = context, c.buffer = buffer_.data();
-  c.start = goal_.data(), c.low = goal_low_.data(), c.high = goal_high_.data(), c.guess = none_.data(), c.coast = none_.data();
-  c.metric = metric_.data(), c.reference = variable_reference_.data();
-  c.velocity = unbounded_.data(), c.acceleration = unbounded_.data();
-  c.damping = options_.damping, c.iterations = 2, c.fresh = true;
-  c.missed = goal_missed_.data(), c.change = change_.data();
+  TrackControl c = control(goal_.data(), callback, context);
+  c.low = goal_low_.data(), c.high = goal_high_.data(), c.guess = none_.data(), c.coast = none_.data();
+  c.velocity = c.acceleration = unbounded_.data();
+  c.iterations = kPolishIterations, c.fresh = c.settle = true;
+  c.missed = goal_missed_.data();
   if (!active_track_kernels().step(view_, memory_.data(), c)) return false;
-  control_.evaluations += c.evaluations;
   for (size_t i = 0; i < goal_.size(); ++i) goal_[i] += change_[i];
-  if (c.cost > stuck_cost_) steering_ = false, stuck_ = 0;
+  goal_cost_ = c.cost, goal_met_ = c.within;
+  evaluations_ += c.evaluations;
   return true;
 }
 
-// All joints go to the posture found together: the slowest sets the pace.
+// All joints go to goal_ together: the slowest sets the pace. Given up where goal_ is no better than what the tracker
+// had.
 void Tracker::steer() {
+  if (!goal_met_ && goal_cost_ > stuck_cost_) {
+    steering_ = has_goal_ = false, stuck_ = 0;
+    return;
+  }
   double share = 1.0;
   for (size_t i = 0; i < goal_.size(); ++i) {
-    const double moved = std::clamp(goal_[i] - last_goal_[i], -variable_velocity_[i], variable_velocity_[i]);
-    goal_change_[i] = moved;
-    share = std::min(share, share_of_way(goal_[i] - moved - start_[i], kSteerSpeed * variable_velocity_[i], kSteerBrake * variable_acceleration_[i]));
+    goal_change_[i] = std::clamp(goal_[i] - last_goal_[i], -variable_velocity_[i], variable_velocity_[i]);
+    const double way = goal_[i] - goal_change_[i] - start_[i];
+    share = std::min(share,
+                     share_of_way(way, kSpeedShare * variable_velocity_[i], kBrakeShare * variable_acceleration_[i]));
   }
   for (size_t i = 0; i < goal_.size(); ++i) {
     const double change = goal_change_[i] + share * (goal_[i] - goal_change_[i] - start_[i]);
     low_[i] = high_[i] = guess_[i] = std::clamp(change, low_[i], high_[i]);
   }
-  if (share >= 1.0) steering_ = false, stuck_ = 0;
+  if (share < 1.0) return;
+  steering_ = has_goal_ = false, stuck_ = 0;
 }
 
-// Notices when no progress is made, and looks for a posture elsewhere meanwhile.
-void Tracker::watch(Callback callback, void *context) {
-  const double cost = control_.cost;
-  const bool progress = control_.within || steering_ || cost < (1.0 - kProgress) * last_cost_;
-  last_cost_ = cost;
-  if (!std::isfinite(options_.patience) || control_.within || steering_) {
-    if (control_.within) stuck_ = 0;
-    return;
+// Notices when no progress is made. The way out is the posture that the local search finds without limits of velocity;
+// where there is none, one that is searched for elsewhere.
+bool Tracker::watch(Callback callback, void *context) {
+  const bool progress = cost_ < (1.0 - kProgress * options_.dt) * last_cost_;
+  last_cost_ = cost_;
+  if (!std::isfinite(options_.patience) || steering_) return true;
+  if (met_) {
+    has_goal_ = false, stuck_ = 0;
+    return true;
   }
-  stuck_ = progress ? std::max(0.0, stuck_ - options_.dt) : stuck_ + options_.dt;
-  if (stuck_ == 0) lookahead_.begin();
-  if (stuck_ < options_.patience) return;
   for (size_t i = 0; i < start_.size(); ++i) start_[i] = own_.q[size_t(view_.sources[i])];
-  const Lookahead::Place place{data_.data(), posture_.data(), start_.data(), variable_velocity_.data(), callback, context};
-  if (!lookahead_.search(place, cost, goal_)) return;
-  steering_ = true, stuck_cost_ = cost;
+  if (!has_goal_) {
+    has_goal_ = true, goal_met_ = false;
+    lookahead_.begin();
+  }
+  if (!goal_met_) {
+    // From where the joints are heading, so that it lies on the side to which they bend.
+    const double steps = kHeading / options_.dt;
+    for (size_t i = 0; i < goal_.size(); ++i) {
+      const double ahead = start_[i] + steps * own_.last[size_t(view_.sources[i])];
+      goal_[i] = std::clamp(ahead, view_.lower[i], view_.upper[i]);
+    }
+  }
+  const bool known = goal_met_;
+  if (!polish(callback, context)) return false;
+  if (goal_met_ && !known) {  // the targets have just come within reach
+    stuck_ = 0;
+    lookahead_.begin();
+  }
+  bool moving = false;
+  for (size_t i = 0; i < change_.size(); ++i)
+    moving |= std::abs(own_.last[size_t(view_.sources[i])]) > kMoving * variable_velocity_[i];
+  const double passed = moving ? kMovingShare * options_.dt : options_.dt;
+  stuck_ = progress ? std::max(0.0, stuck_ - options_.dt) : stuck_ + passed;
+  if (stuck_ < options_.patience) return true;
+  const Lookahead::Place place{data_.data(), posture_.data(), start_.data(), variable_velocity_.data(),
+                               callback,     context};
+  if (!goal_met_ && !lookahead_.search(place, cost_, goal_)) return true;
+  steering_ = true, stuck_cost_ = cost_;
+  return true;
 }
 
 // What is given out: the tracker's own posture, or a blend with the reference, which follows it within the same limits.
@@ -256,23 +315,26 @@ void Tracker::show() {
   if (blend > 0.0) apart_ = true;
   bool meet = blend == 0.0;
   for (size_t i = 0; i < own_.q.size(); ++i) {
-    const double lower = problem_->lower()[i], upper = problem_->upper()[i], V = velocity_step_[i], A = acceleration_step_[i];
+    const double lower = problem_->lower()[i], upper = problem_->upper()[i], V = velocity_step_[i],
+                 A = acceleration_step_[i];
     const double before = shown_.q[i], last = shown_.last[i];
     double change = own_.last[i];
     if (apart_) {
       const double reference = std::clamp(reference_near(i, own_.q[i]), lower, upper);
       const double point = own_.q[i] + blend * (reference - own_.q[i]);
-      const double moved = std::clamp((1.0 - blend) * own_.last[i] + blend * (reference_[i] - last_reference_[i]), -V, V);
+      const double moved =
+          std::clamp((1.0 - blend) * own_.last[i] + blend * (reference_[i] - last_reference_[i]), -V, V);
       const double way = point - moved - before;
       const StepRange range = range_of_step(before, last, lower, upper, V, A);
-      change = std::clamp(moved + way * share_of_way(way, V, kBlendBrake * A), range.low, range.high);
+      change = std::clamp(moved + way * share_of_way(way, V, kBrakeShare * A), range.low, range.high);
       shown_.q[i] = std::clamp(before + change, lower, upper);
       meet = meet && std::abs(shown_.q[i] - own_.q[i]) < 1e-12 && std::abs(change - own_.last[i]) < 1e-12;
     } else {
       shown_.q[i] = own_.q[i];
     }
     shown_.last[i] = shown_.q[i] - before;
-    saturation_[i] = (std::abs(change) >= V * kAtBound ? at_velocity : 0) | (std::abs(change - last) >= A * kAtBound ? at_acceleration : 0) |
+    saturation_[i] = (std::abs(change) >= V * kAtBound ? at_velocity : 0) |
+                     (std::abs(change - last) >= A * kAtBound ? at_acceleration : 0) |
                      (shown_.q[i] <= lower || shown_.q[i] >= upper ? at_limit : 0);
   }
   if (meet) apart_ = false;

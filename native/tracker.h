@@ -13,13 +13,13 @@
 namespace memetik {
 
 struct TrackerOptions {
-  double dt = 0.01;              // seconds between two steps
-  int iterations = 6;            // Gauss-Newton iterations of one step, at most
-  double damping = 1e-2;         // times the squared error
-  double rate = 3.0;             // radians per second: how quickly freedom left by the goals settles, critically damped
-  double reference_weight = 0.1; // of the reference posture, against the weights of preferences
-  double blend = 0.0;            // 0: the posture that the goals ask for, 1: the reference posture
-  double patience = 0.3;         // seconds without progress before another posture is searched for; infinite: never
+  double dt = 0.01;       // seconds between two steps
+  int iterations = 6;     // Gauss-Newton iterations of one step, at most
+  double damping = 1e-2;  // times the squared error
+  double rate = 6.0;      // radians per second: how quickly freedom left by the goals settles, critically damped
+  double reference_weight = 0.1;  // of the reference posture, against the weights of preferences
+  double blend = 0.0;             // 0: the posture that the goals ask for, 1: the reference posture
+  double patience = 0.3;          // seconds without progress before another posture is steered to; infinite: never
   FilterOptions filter;
 };
 
@@ -51,22 +51,23 @@ class Tracker {
   double error() const { return error_; }  // the largest of a must, in metres or radians
   bool within() const { return within_; }
   bool steering() const { return steering_; }
-  int64_t evaluations() const { return control_.evaluations; }
+  int64_t evaluations() const { return evaluations_; }  // of the last step
 
  private:
   struct Motion {
     std::vector<double> q, last;  // posture, and its change in the last step
   };
 
+  void write_targets(const double *const *targets);
   void move_others();
   void bound_variables();
+  TrackControl control(const double *start, Callback callback, void *context);
   bool solve(Callback callback, void *context);
   void steer();
   bool polish(Callback callback, void *context);
-  void watch(Callback callback, void *context);
+  bool watch(Callback callback, void *context);
   void show();
   bool measure(Callback callback, void *context);
-  double draw(const Motion &motion, size_t entry) const;
   double reference_near(size_t entry, double value) const;
 
   const Problem *problem_;
@@ -75,22 +76,27 @@ class Tracker {
   std::vector<double> velocity_, acceleration_;            // per second
   std::vector<double> velocity_step_, acceleration_step_;  // per step
   Motion own_, shown_;  // what the goals ask for; what is given out, different while it is blended with the reference
+  bool apart_ = false;  // whether they differ
   std::vector<double> reference_, last_reference_, hold_values_, posture_;
   std::vector<char> held_, is_variable_;
-  std::vector<double> data_, metric_;
+  std::vector<double> data_;
   TargetFilter filter_;
 
   // Per variable:
-  std::vector<double> start_, low_, high_, coast_, guess_, variable_velocity_, variable_acceleration_, variable_reference_, change_;
+  std::vector<double> start_, low_, high_, coast_, guess_, change_, metric_, variable_reference_;
+  std::vector<double> variable_velocity_, variable_acceleration_;  // per step
+  std::vector<double> speed_scale_, push_scale_;                   // squared limits, relative to the largest
   std::vector<double> missed_, buffer_;
-  TrackControl control_{};
   AlignedMemory memory_;
-  bool fresh_ = true;
+  double cost_ = 0, last_cost_ = 0;
+  int64_t evaluations_ = 0;
+  bool fresh_ = true, met_ = false;  // met_: every must is within its tolerance in the tracker's own posture
 
-  Lookahead lookahead_;
+  // Out of tolerance, the posture that limits of velocity keep the tracker from taking at once; steered to when stuck.
   std::vector<double> goal_, last_goal_, goal_missed_, goal_change_, goal_low_, goal_high_, none_, unbounded_;
-  double stuck_cost_ = 0, last_cost_ = 0, stuck_ = 0;  // stuck_: seconds without progress
-  bool steering_ = false, apart_ = false;  // apart_: what is given out is not the tracker's own posture
+  double goal_cost_ = 0, stuck_cost_ = 0, stuck_ = 0;  // stuck_: seconds without progress
+  bool has_goal_ = false, goal_met_ = false, steering_ = false;
+  Lookahead lookahead_;
 
   Verifier verifier_;
   std::vector<double> errors_, user_residual_, user_jacobian_;

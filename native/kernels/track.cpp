@@ -2,9 +2,9 @@
 //
 //   minimise  |J u - b|^2 / mu + |Jp u - bp|^2 / mu_p + sum (u_i - c_i)^2 / D_i     subject to  low <= u <= high
 //
-// by Gauss-Newton iterations. Musts have a tiny mu, so that preferences and the centre c only fill the freedom they leave.
-// In the form (J D J^T + mu) y = b - J c, u = c + D J^T y, bounds are met by a primal-dual active set: variables at a
-// bound have D = 0 and stand at it.
+// by Gauss-Newton iterations. Musts have a tiny mu, so that preferences and the centre c only fill the freedom they
+// leave. In the form (J D J^T + mu) y = b - J c, u = c + D J^T y, bounds are met by a primal-dual active set: variables
+// at a bound have D = 0 and stand at it.
 //
 // What is asked for is  r(q + u) = (1 - share) * missed:  targets that move are followed at once, but what was missed
 // before is caught up with only as fast as every joint can brake again (braking.h).
@@ -18,27 +18,37 @@ inline namespace MEMETIK_ARCH {
 namespace {
 
 constexpr double kLeastDamping = 1e-11;
-constexpr double kPreferenceDamping = 0.1;  // of preferences with priority 1; a hundred times as much for each further one
-constexpr double kLaziness = 1e-3;          // weight of going on as before, against preferences on joints
-constexpr double kBrakeShare = 0.8;         // of the acceleration limit; the rest is left for the targets' own accelerations
-constexpr double kSpeedShare = 0.9;         // of the velocity limit, to catch up with what was missed
-constexpr double kDone = 0.02;              // of the tolerance, where iterations end
-constexpr int kMostPasses = 12;
+constexpr double kSlow = 0.3;           // of what was missed: targets that move more in a step are not still
+constexpr double kCurvature = 1.0;      // metres per squared radian, as at the end of a lever of a metre
+constexpr double kNothing = 1e-9;       // errors below it were not missed, only rounded
+constexpr double kStiffest = 0.01;      // damping of preferences, at least
+constexpr double kMustsFirst = 1000.0;  // times the musts' damping: what preferences have on top
+constexpr double kFaint = 0.3;          // share of that that is left off the targets
+constexpr double kLaziness = 1e-6;      // squared weight of staying, against preferences on joints
+constexpr double kStandstill = 20.0;    // per metre missed: what is not on its targets has no momentum to keep
+constexpr double kBrakeShare = 0.8;  // of the acceleration limit; the rest is left for the targets' own accelerations
+constexpr double kSpeedShare = 0.9;  // of the velocity limit, to catch up with what was missed
+constexpr double kDone = 0.1;        // of the tolerance, where iterations end
+constexpr double kStalled = 0.7;     // of the squared gap, left by an iteration that shows more are in vain
+constexpr int kMostGuesses = 5, kMostPasses = 100;
 
 enum class Side : int8_t { free, low, high };
 
 struct Tracking {
   Evaluation now;
-  double *columns;   // n x rows: the Jacobian by variables
-  double *matrix;    // rows x rows, upper triangle
-  double *wanted, *damping, *right;  // rows
-  double *metric, *center, *best, *way;  // n
-  double *residual, *gap, *best_residual;  // must rows
+  double *columns;                           // n x rows: the Jacobian by variables
+  double *matrix;                            // rows x rows, upper triangle
+  double *wanted, *damping, *loose, *right;  // rows; loose: damping of preferences where the musts need none
+  double *metric, *center, *best, *way;      // n
+  double *residual, *gap, *best_residual;    // must rows
   Side *side;
-  int32_t rows;      // musts, then preferences that are not on single joints
+  int32_t rows;  // musts, then preferences that are not on single joints
 
   void layout(const ProblemView &v, Arena &arena);
 };
+
+// How preferences of a later priority count against those of the first.
+double share_of_priority(int priority) { return priority <= 1 ? 1.0 : priority == 2 ? 1e-2 : 1e-4; }
 
 // Preferences with one joint in each row are met joint by joint, in the centre.
 bool single_joints(const Term &term) { return term.kind == TermKind::joints && term.loss == Loss::square; }
@@ -55,8 +65,10 @@ void Tracking::layout(const ProblemView &v, Arena &arena) {
   now.layout(v, arena);
   columns = arena.take<double>(n * m);
   matrix = arena.take<double>(m * m);
-  wanted = arena.take<double>(m), damping = arena.take<double>(m), right = arena.take<double>(m);
-  metric = arena.take<double>(n), center = arena.take<double>(n), best = arena.take<double>(n), way = arena.take<double>(n);
+  wanted = arena.take<double>(m), damping = arena.take<double>(m), loose = arena.take<double>(m),
+  right = arena.take<double>(m);
+  metric = arena.take<double>(n), center = arena.take<double>(n), best = arena.take<double>(n),
+  way = arena.take<double>(n);
   residual = arena.take<double>(m), gap = arena.take<double>(m), best_residual = arena.take<double>(m);
   side = arena.take<Side>(n);
   rows = int32_t(m);
@@ -105,31 +117,82 @@ void solve_rows(Tracking &t, int rows, int n, const double *metric, double *righ
   }
 }
 
-// The bounded least-squares problem above, for J u = wanted. t.side is a first guess of who stands at which bound.
-void solve_bounded(const TrackControl &c, Tracking &t, int n, double *change) {
-  for (int pass = 0; pass < kMostPasses; ++pass) {
-    for (int k = 0; k < t.rows; ++k) t.right[k] = t.wanted[k];
-    for (int i = 0; i < n; ++i) {
-      const bool free = t.side[i] == Side::free;
-      change[i] = free ? t.center[i] : t.side[i] == Side::low ? c.low[i] : c.high[i];
-      t.way[i] = free ? t.metric[i] : 0.0;
-      if (change[i] == 0.0) continue;
-      const double *column = t.columns + size_t(i) * t.rows;
-      for (int k = 0; k < t.rows; ++k) t.right[k] -= change[i] * column[k];
-    }
-    solve_rows(t, t.rows, n, t.way, t.right);
+// Optimum over the free variables, the others at their bounds: y in t.right, and for each variable what it would be if
+// only its own bounds were gone, in t.way.
+void solve_free(const TrackControl &c, Tracking &t, int n) {
+  for (int k = 0; k < t.rows; ++k) t.right[k] = t.wanted[k];
+  for (int i = 0; i < n; ++i) {
+    const bool free = t.side[i] == Side::free;
+    const double base = free ? t.center[i] : t.side[i] == Side::low ? c.low[i] : c.high[i];
+    t.way[i] = free ? t.metric[i] : 0.0;
+    if (base == 0.0) continue;
+    const double *column = t.columns + size_t(i) * t.rows;
+    for (int k = 0; k < t.rows; ++k) t.right[k] -= base * column[k];
+  }
+  solve_rows(t, t.rows, n, t.way, t.right);
+  for (int i = 0; i < n; ++i)
+    t.way[i] = t.center[i] + t.metric[i] * dot(t.columns + size_t(i) * t.rows, t.right, t.rows);
+}
+
+// Primal-dual active set: whoever would be outside its bounds stands at them. Quick where the musts can be met, and not
+// sure to end where they cannot; false then.
+bool guess_sides(const TrackControl &c, Tracking &t, int n) {
+  for (int pass = 0; pass < kMostGuesses; ++pass) {
+    solve_free(c, t, n);
     bool changed = false;
     for (int i = 0; i < n; ++i) {
-      const double value = t.center[i] + t.metric[i] * dot(t.columns + size_t(i) * t.rows, t.right, t.rows);
-      Side side = value < c.low[i] ? Side::low : value > c.high[i] ? Side::high : Side::free;
-      // Late passes only add bounds, so that they end.
-      if (pass >= kMostPasses / 2 && side == Side::free && t.side[i] != Side::free) side = t.side[i];
+      const Side side = t.way[i] < c.low[i] ? Side::low : t.way[i] > c.high[i] ? Side::high : Side::free;
       changed |= side != t.side[i];
       t.side[i] = side;
-      change[i] = side == Side::low ? c.low[i] : side == Side::high ? c.high[i] : value;
     }
-    if (!changed) return;
+    if (!changed) return true;
   }
+  return false;
+}
+
+// Primal active set: from a point within the bounds downhill, one bound more or less at a time.
+void descend(const TrackControl &c, Tracking &t, int n, double *change) {
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    solve_free(c, t, n);
+    double length = 1.0;
+    int blocking = -1;
+    for (int i = 0; i < n; ++i) {
+      if (t.side[i] != Side::free) continue;
+      const double bound = t.way[i] < c.low[i] ? c.low[i] : t.way[i] > c.high[i] ? c.high[i] : t.way[i];
+      if (bound == t.way[i]) continue;
+      const double part = (bound - change[i]) / (t.way[i] - change[i]);
+      if (part < length) length = part > 0.0 ? part : 0.0, blocking = i;
+    }
+    for (int i = 0; i < n; ++i)
+      if (t.side[i] == Side::free) change[i] += length * (t.way[i] - change[i]);
+    if (blocking >= 0) {
+      t.side[blocking] = t.way[blocking] < c.low[blocking] ? Side::low : Side::high;
+      change[blocking] = t.side[blocking] == Side::low ? c.low[blocking] : c.high[blocking];
+      continue;
+    }
+    // At the optimum of these bounds: the one that holds back most is given up.
+    double most = 0.0;
+    for (int i = 0; i < n; ++i) {
+      if (t.side[i] == Side::free || c.low[i] == c.high[i]) continue;
+      const double gain = t.side[i] == Side::low ? t.way[i] - c.low[i] : c.high[i] - t.way[i];
+      if (gain > most && gain > 1e-12) most = gain, blocking = i;
+    }
+    if (blocking < 0) return;
+    t.side[blocking] = Side::free;
+  }
+}
+
+// The bounded least-squares problem above, for J u = wanted. t.side is a first guess of who stands at which bound.
+void solve_bounded(const TrackControl &c, Tracking &t, int n, double *change) {
+  const bool sure = guess_sides(c, t, n);
+  for (int i = 0; i < n; ++i) {
+    const Side side = t.side[i];
+    change[i] = side == Side::low ? c.low[i] : side == Side::high ? c.high[i] : t.way[i];
+  }
+  if (sure) return;
+  for (int i = 0; i < n; ++i)
+    change[i] = change[i] < c.low[i] ? c.low[i] : change[i] > c.high[i] ? c.high[i] : change[i];
+  descend(c, t, n, change);
 }
 
 void read_columns(const ProblemView &v, Tracking &t, const Term &term, int to) {
@@ -142,52 +205,73 @@ void read_columns(const ProblemView &v, Tracking &t, const Term &term, int to) {
   }
 }
 
-// Where the freedom is drawn to: preferences on single joints and the reference in the centre, others in rows.
-void read_preferences(const ProblemView &v, const TrackControl &c, Tracking &t) {
+// Damping of all rows when that of the musts is `musts`: preferences stay far below them.
+void set_damping(const ProblemView &v, Tracking &t, double musts) {
+  for (int k = 0; k < t.rows; ++k) t.damping[k] = k < v.must_rows ? musts : t.loose[k] + kMustsFirst * musts;
+}
+
+// The largest change of a variable's velocity, in one step, for the sake of the reference.
+double largest_pull(const TrackControl &c, int i) {
+  return c.acceleration[i] < c.velocity[i] ? c.acceleration[i] : c.velocity[i];
+}
+
+// Where the freedom is drawn to: the reference and preferences on single joints by their gradients in the centre, other
+// preferences in rows. What the reference weighs is measured in the metric.
+void read_preferences(const ProblemView &v, const TrackControl &c, Tracking &t, double momentum) {
   const int n = v.variable_count;
-  double *weight = t.way;
+  double *weight = t.way, *reference = t.best, *gradient = t.center;
   for (int i = 0; i < n; ++i) {
-    const double w = c.reference_weight * c.reference_weight;
-    weight[i] = kLaziness * kLaziness + w;
-    t.center[i] = -w * c.pull * (c.start[i] - c.reference[i]);
+    // Far from the reference the pull is bounded, so that no single joint rules over the others.
+    const double far = largest_pull(c, i), way = c.pull * (c.start[i] - c.reference[i]);
+    weight[i] = t.metric[i] > 0.0 ? (kLaziness + c.reference_weight * c.reference_weight) / t.metric[i] : 0.0;
+    reference[i] = c.reference_weight > 0.0 ? weight[i] * (way > far ? far : way < -far ? -far : way) : 0.0;
+    gradient[i] = 0.0;
   }
+  for (int k = 0; k < v.term_count; ++k) {
+    const Term &term = v.terms[k];
+    if (term.priority == 0 || !single_joints(term)) continue;
+    const int32_t *variables = v.term_variables + term.variables;
+    const double share = share_of_priority(term.priority);
+    for (int i = 0; i < term.variable_count; ++i) {
+      const double slope = get(t.now.jacobian[size_t(term.row + i) * n + variables[i]], 0);
+      weight[variables[i]] += share * slope * slope;
+      gradient[variables[i]] += share * slope * c.pull * get(t.now.residual[term.row + i], 0);
+    }
+  }
+  double most = 1e-300;
+  for (int i = 0; i < n; ++i) most = t.metric[i] * weight[i] > most ? t.metric[i] * weight[i] : most;
+
   int to = v.must_rows;
   for (int k = 0; k < v.term_count; ++k) {
     const Term &term = v.terms[k];
-    if (term.priority == 0) continue;
+    if (term.priority == 0 || single_joints(term)) continue;
     const int32_t *variables = v.term_variables + term.variables;
-    if (single_joints(term)) {
-      for (int i = 0; i < term.variable_count; ++i) {
-        const double slope = get(t.now.jacobian[size_t(term.row + i) * n + variables[i]], 0);
-        weight[variables[i]] += slope * slope;
-        t.center[variables[i]] -= slope * c.pull * get(t.now.residual[term.row + i], 0);
-      }
-      continue;
-    }
     read_columns(v, t, term, to);
-    double damping = kPreferenceDamping;
-    for (int p = 1; p < term.priority && p < 4; ++p) damping *= 100.0;
     for (int l = 0; l < term.rows; ++l) {
-      t.damping[to + l] = damping;
       double along = 0;
-      for (int i = 0; i < term.variable_count; ++i) along += t.columns[size_t(variables[i]) * t.rows + to + l] * c.coast[variables[i]];
-      t.wanted[to + l] = along - c.pull * get(t.now.residual[term.row + l], 0);
+      for (int i = 0; i < term.variable_count; ++i)
+        along += t.columns[size_t(variables[i]) * t.rows + to + l] * c.coast[variables[i]];
+      t.wanted[to + l] = momentum * along - c.pull * get(t.now.residual[term.row + l], 0);
+      t.loose[to + l] = (most > kStiffest ? most : kStiffest) / share_of_priority(term.priority);
     }
     to += term.rows;
   }
   for (int i = 0; i < n; ++i) {
-    const double center = c.coast[i] + t.center[i] / weight[i];
-    t.center[i] = center < c.low[i] ? c.low[i] : center > c.high[i] ? c.high[i] : center;
+    const double drawn = -t.metric[i] * reference[i] / most, preferred = -t.metric[i] * gradient[i] / most;
+    const double center = c.coast[i] + drawn;
+    t.center[i] = momentum * ((center < c.low[i] ? c.low[i] : center > c.high[i] ? c.high[i] : center) + preferred);
+    // Off the targets there is no momentum to keep. The reference only decides what the targets do not: which way to
+    // bend out of a singular posture.
+    const double faint = kFaint * largest_pull(c, i);
+    t.center[i] += (1.0 - momentum) * (drawn > faint ? faint : drawn < -faint ? -faint : drawn);
   }
 }
 
-// The share of what was missed before that this step may make up for.
-double catch_up(const ProblemView &v, const TrackControl &c, Tracking &t) {
+// The share of what was missed before that this step may make up for, so that every joint can stop at the end of the
+// way.
+double catch_up(const ProblemView &v, const TrackControl &c, Tracking &t, double damping) {
   const int n = v.variable_count, rows = t.rows;
-  double cost = 0;
-  for (int k = 0; k < v.must_rows; ++k) cost += c.missed[k] * c.missed[k];
-  if (cost < 1e-24) return 1.0;
-  for (int k = 0; k < v.must_rows; ++k) t.damping[k] = c.damping * cost + kLeastDamping;
+  set_damping(v, t, damping);
   double *metric = t.best;
   for (int i = 0; i < n; ++i) metric[i] = t.metric[i];
   for (bool again = true; again;) {
@@ -206,6 +290,14 @@ double catch_up(const ProblemView &v, const TrackControl &c, Tracking &t) {
     share = own < share ? own : share;
   }
   return share;
+}
+
+// Damping that stands for the curvature of an error that stays: of targets that hardly move, or are out of reach.
+double damping_of_missed(const ProblemView &v, const TrackControl &c, const Tracking &t, double missed) {
+  double moved = 0;
+  for (int k = 0; k < v.must_rows; ++k) moved += (t.residual[k] - c.missed[k]) * (t.residual[k] - c.missed[k]);
+  const double still = 1.0 - __builtin_sqrt(moved) / (kSlow * missed);
+  return c.damping * missed * missed + (still > 0.0 ? kCurvature * still * missed : 0.0);
 }
 
 size_t bytes(const ProblemView &v) {
@@ -249,12 +341,10 @@ void read_must_columns(const ProblemView &v, Tracking &t) {
     if (v.terms[k].priority == 0) read_columns(v, t, v.terms[k], v.terms[k].row);
 }
 
-// One Gauss-Newton iteration from c.change, where the musts are off by `gap` of squared norm `square`.
-void improve(const ProblemView &v, TrackControl &c, Tracking &t, const double *gap, double square) {
-  for (int k = 0; k < v.must_rows; ++k) {
-    t.wanted[k] = -gap[k];
-    t.damping[k] = c.damping * square + kLeastDamping;
-  }
+// One Gauss-Newton iteration from c.change, where the musts are off by `gap`.
+void improve(const ProblemView &v, TrackControl &c, Tracking &t, const double *gap, double damping) {
+  set_damping(v, t, damping);
+  for (int k = 0; k < v.must_rows; ++k) t.wanted[k] = -gap[k];
   for (int i = 0; i < v.variable_count; ++i) {
     if (c.change[i] == 0.0) continue;
     const double *column = t.columns + size_t(i) * t.rows;
@@ -273,7 +363,7 @@ bool step(const ProblemView &v, void *memory, TrackControl &c) {
     t.metric[i] = c.metric[i];
     t.side[i] = Side::free;
   }
-  double left = 0.0, best = 1e300;
+  double left = 0.0, missed = 0.0, damping = 0.0, best = 1e300, last = 1e300;
   for (int iteration = 0;; ++iteration) {
     for (int i = 0; i < n; ++i) t.now.q[i] = Lane(c.start[i] + c.change[i]);
     if (!evaluate<true>(v, situation, t.now, iteration == 0 ? 1 << 30 : 0, c.buffer)) return false;
@@ -283,29 +373,39 @@ bool step(const ProblemView &v, void *memory, TrackControl &c) {
       t.residual[k] = get(t.now.residual[k], 0);
       cost += t.residual[k] * t.residual[k];
     }
+    const bool within = within_tolerance(v, t.now);
     read_must_columns(v, t);
     if (iteration == 0) {
       if (c.fresh)
         for (int k = 0; k < musts; ++k) c.missed[k] = t.residual[k];
-      read_preferences(v, c, t);
-      left = 1.0 - catch_up(v, c, t);
+      for (int k = 0; k < musts; ++k) missed += c.missed[k] * c.missed[k];
+      missed = __builtin_sqrt(missed);
+      const double momentum = 1.0 / (1.0 + kStandstill * missed);
+      read_preferences(v, c, t, momentum);
+      if (missed > kNothing && !c.settle) {
+        damping = damping_of_missed(v, c, t, missed);
+        left = 1.0 - catch_up(v, c, t, damping + kLeastDamping);
+      }
     }
     double square = 0;
     for (int k = 0; k < musts; ++k) {
       t.gap[k] = t.residual[k] - left * c.missed[k];
       square += t.gap[k] * t.gap[k];
     }
-    // The guess knows nothing of preferences: it is never the answer, unless it has to be.
-    const bool better = iteration == 0 ? c.iterations == 0 : square < best;
+    const bool better = iteration == 0 || square < best;
     if (better) {
-      best = square;
+      // The guess knows nothing of preferences: any iteration is better, unless only the targets count.
+      best = iteration == 0 && !c.settle ? 1e300 : square;
       c.cost = cost;
-      c.within = within_tolerance(v, t.now);
+      c.within = within;
       for (int i = 0; i < n; ++i) t.best[i] = c.change[i];
       for (int k = 0; k < musts; ++k) t.best_residual[k] = t.residual[k];
     }
-    if (iteration >= c.iterations || (better && arrived(v, t.gap))) break;
-    improve(v, c, t, t.gap, square);
+    if (iteration >= c.iterations || (better && (iteration > 0 || c.settle) && arrived(v, t.gap)) ||
+        (iteration > 0 && square > kStalled * last))
+      break;
+    last = square;
+    improve(v, c, t, t.gap, damping + c.damping * square + kLeastDamping);
   }
   for (int i = 0; i < n; ++i) c.change[i] = t.best[i];
   for (int k = 0; k < musts; ++k) c.missed[k] = t.best_residual[k];

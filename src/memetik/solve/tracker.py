@@ -18,7 +18,14 @@ from memetik.solve.problem import Problem
 from memetik.solve.solution import Solution
 
 DEFAULT_SPEED = 2.0
-"""Radians or metres per second of joints for which a robot states no velocity limit, and half of their acceleration."""
+"""Radians or metres per second of joints for which a robot states no velocity limit."""
+
+TIME_TO_FULL_SPEED = 0.5
+"""Seconds that joints without an acceleration limit take to their velocity limit."""
+
+GENTLE_RATE, QUICK_RATE, MOST_RATE = 6.0, 100.0, 0.4
+"""How quickly a posture settles in the freedom left by the goals, radians per second: where accelerations are limited,
+where they are not (benchmarks/tracker.py), and at most per step."""
 
 _BOUNDS = ((1, "velocity"), (2, "acceleration"), (4, "position"))
 
@@ -90,7 +97,8 @@ class Tracker:
                         moves follow it. `tracker.reference = q` changes it, at each step if wanted (an animation).
     reference_weight    how much it counts against the weights of preferences; 0: not at all.
     blend               0..1: 0 gives the posture that the goals ask for, 1 the reference posture.
-    rate                radians per second: how quickly preferences and reference are approached, critically damped.
+    rate                radians per second: how quickly preferences and reference are approached, critically damped; by
+                        default 6, and 100 where no acceleration is limited, but no more than 0.4 / dt.
     smoothing           0..1: share of the way to a new target that is left for later steps.
     latency             seconds by which targets come late: they are carried on with their velocity.
     outlier             metres or radians: a target that jumps by more is not believed for the first `outlier_steps`.
@@ -112,7 +120,7 @@ class Tracker:
         reference: Any = None,
         reference_weight: float = 0.1,
         blend: float = 0.0,
-        rate: float = 3.0,
+        rate: float | None = None,
         smoothing: float = 0.0,
         latency: float = 0.0,
         outlier: float | None = None,
@@ -122,6 +130,11 @@ class Tracker:
     ):
         if not isinstance(problem, Problem):
             raise InvalidInputError(f"a Tracker needs a Problem, not {type(problem).__name__}.")
+        if problem.scene is not None or problem.self_collision:
+            raise InvalidInputError(
+                "a Tracker follows its goals and looks at no scene; state what to keep away from as goals, such as "
+                "mk.MinDistance."
+            )
         self.robot: Robot = problem.robot
         self._goals: dict[str, Goal] = dict(zip(problem.goal_names, problem.goals, strict=True))
         self._disabled: set[str] = set()
@@ -130,17 +143,20 @@ class Tracker:
         options = _core.TrackerOptions()
         for name, value, low, high in (
             ("dt", dt, 1e-9, 1e9), ("reference_weight", reference_weight, 0.0, 1e9), ("blend", blend, 0.0, 1.0),
-            ("rate", rate, 0.0, 1e6), ("smoothing", smoothing, 0.0, 1.0), ("latency", latency, 0.0, 1e6),
+            ("smoothing", smoothing, 0.0, 1.0), ("latency", latency, 0.0, 1e6),
             ("outlier", math.inf if outlier is None else outlier, 0.0, math.inf), ("patience", patience, 0.0, math.inf),
         ):  # fmt: skip
             setattr(options, name, _number(name, value, low, high))
+        velocity, acceleration = self._limits(velocity_scale, acceleration_scale)
+        if rate is None:
+            rate = min(GENTLE_RATE if np.isfinite(acceleration).any() else QUICK_RATE, MOST_RATE / options.dt)
+        options.rate = _number("rate", rate, 0.0, 1e6)
         options.iterations = _whole("iterations", iterations, 1, 1000)
         options.outlier_steps = _whole("outlier_steps", outlier_steps, 0, 1_000_000)
         self._options = options
         start = problem._checked_seed(seed)
         if start.ndim != 1:
             raise InvalidInputError(f"the seed of a Tracker is one posture, not an array {start.shape}.")
-        velocity, acceleration = self._limits(velocity_scale, acceleration_scale)
         self._core = _core.Tracker(problem._core, velocity, acceleration, np.ascontiguousarray(start), options)
         self._hold()
         if reference is not None:
@@ -149,13 +165,9 @@ class Tracker:
     def step(self, *targets: Any) -> Step:
         """Moves for `dt` seconds towards the targets: those left open by enabled goals, in their order, or one dict
         {goal name: target}, in which those of disabled goals may stay."""
-        callback = self._problem._callback()
-        try:
-            done = self._core.step(targets, callback)
-        except (TypeError, ValueError):
-            done = False  # something needs converting, or a sentence for what is wrong
-        if not done:
-            self._core.step(self._checked(targets), callback)
+        plain = self._plain and len(targets) == len(self._problem.open_targets)
+        if not plain or not self._core.step(targets, self._callback):
+            self._core.step(self._checked(targets), self._callback)
         return Step(self._problem, self._core, self._options.dt)
 
     def reset(self, q: Any = None) -> None:
@@ -298,6 +310,8 @@ class Tracker:
         q = self.q
         values = [q[k] if value is None else value for k, value in zip(entries, self._fixed.values(), strict=True)]
         self._core.use(self._problem._core, entries, [float(value) for value in values])
+        self._callback = self._problem._callback()
+        self._plain = all(target.convert is None for target in self._problem.open_targets)
 
     def _known(self, name: str) -> None:
         if name not in self._goals:
@@ -326,22 +340,18 @@ class Tracker:
     def _limits(self, velocity_scale: Any, acceleration_scale: Any) -> tuple[np.ndarray, np.ndarray]:
         robot = self.robot
         velocity = np.where(np.isfinite(robot.velocity), robot.velocity, DEFAULT_SPEED)
-        acceleration = np.where(np.isfinite(robot.acceleration), robot.acceleration, 2.0 * velocity)
-        scales = []
-        for name, given in (("velocity_scale", velocity_scale), ("acceleration_scale", acceleration_scale)):
-            scale = np.ones(robot.dof)
-            if isinstance(given, Mapping):
-                for joint, value in given.items():
-                    scale[robot.joint_index(joint)] = _number(f"the {name} of {joint!r}", value, 0.0, math.inf)
-            else:
-                scale[:] = _number(name, given, 0.0, math.inf)
-            scales.append(scale)
-        with np.errstate(invalid="ignore"):
-            limits = [
-                np.nan_to_num(x * s, nan=0.0, posinf=np.inf)
-                for x, s in zip((velocity, acceleration), scales, strict=True)
-            ]
-        return limits[0], limits[1]
+        acceleration = np.where(np.isfinite(robot.acceleration), robot.acceleration, velocity / TIME_TO_FULL_SPEED)
+        for name, given, values in (
+            ("velocity_scale", velocity_scale, velocity),
+            ("acceleration_scale", acceleration_scale, acceleration),
+        ):
+            scales = given if isinstance(given, Mapping) else dict.fromkeys(robot.joint_names, given)
+            for joint, scale in scales.items():
+                entry = robot.joint_index(joint)
+                number = _number(f"the {name} of {joint!r}", scale, 0.0, math.inf)
+                # A joint that cannot move stays so, however it is scaled.
+                values[entry] = values[entry] * number if values[entry] > 0.0 else 0.0
+        return velocity, acceleration
 
 
 def _number(name: str, value: Any, low: float, high: float) -> float:
