@@ -29,11 +29,14 @@ from memetik.goals import (
     PartialOrientation,
     Pivot,
     Plane,
+    PointDistance,
     Pose,
     Position,
+    Project,
     RelativePose,
     Scan,
-)  # fmt: skip
+    Touch,
+)
 from memetik.solve.problem_file import SCHEMA, ProblemFile, goal_classes, goal_from_dict, goal_to_dict, read_problem
 
 
@@ -160,6 +163,29 @@ def test_all_solutions_are_listed():
     assert "distinct solutions" in run("solve", "ur5", *pose, "--all").stdout
 
 
+def test_a_scene_is_read_from_its_file(tmp_path):
+    scene = mk.Scene()
+    scene.add_box("wall", size=(0.6, 0.1, 0.6), pose=mk.transform((0.4, 0.1, 0.4)))
+    scene.save(tmp_path / "cell.toml")
+    inside = ("solve", "ur5", "--position", "tool0", "0.4", "0.1", "0.4", "--timeout", "0.05", "--json")
+    blocked = run(*inside, "--scene", str(tmp_path / "cell.toml"))
+    assert blocked.returncode == 1, blocked.stderr
+    assert json.loads(blocked.stdout)["reason"] == "in collision"
+    stated = {
+        "schema": SCHEMA,
+        "robot": "ur5",
+        "goals": [{"type": "Position", "link": "tool0", "target": [0.4, -0.4, 0.4]}],
+        "scene": "cell.toml",
+        "self_collision": False,
+        "margin": 0.02,
+    }
+    (tmp_path / "problem.json").write_text(json.dumps(stated))
+    result = run("solve", "--problem", str(tmp_path / "problem.json"), "--json", "--timeout", "1")
+    assert result.returncode == 0, result.stderr
+    model = mk.CollisionModel(mk.load_robot("ur5"), scene, self_collision=False)
+    assert model.distance(json.loads(result.stdout)["q"]) >= 0.02
+
+
 def test_words_of_a_goal_are_joined_up_to_the_next_option():
     given = ["solve", "r", "--pose", "hand", "0.1", "-0.2", "-3e-1", "--align", "hand", "z", "-z", "-v", "--rng", "-1"]
     assert joined(given) == [
@@ -186,6 +212,8 @@ GOALS = [
     Pivot("a", (1, 2, 3), segment=(0.0, 1.0)),
     Scan("a", (1, 2, 3), (0, 0, 1)),
     Balance(polygon=((0, 0, 0), (1, 0, 0), (0, 1, 0))),
+    Touch("a", (0, 0, 0.1)),
+    PointDistance("a", (0, 0, 0.1), (-0.1, 0.0)),
     JointValue("j", (0.0, 1.0)),
     AvoidLimits(weights={"j": 2.0}, joints=("j",)),
     Displacement(reference={"j": 1.0}),
@@ -199,6 +227,13 @@ def test_goals_come_back_from_json(goal):
     assert type(again) is type(goal)
     assert repr(again) == repr(goal)
     assert goal_to_dict(again) == data
+
+
+def test_surfaces_come_back_from_json():
+    goal = Project("a", "z", mk.Box((0.1, 0.2, 0.3)), 0.05, surface_pose=mk.transform((1, 2, 3)))
+    again = goal_from_dict(json.loads(json.dumps(goal_to_dict(goal), allow_nan=False)))
+    np.testing.assert_array_equal(again.surface.triangles, goal.surface.triangles)
+    assert again.stand_off == goal.stand_off
 
 
 def test_every_kind_of_goal_can_be_named_in_a_file():
@@ -253,7 +288,16 @@ def test_own_code_cannot_be_written():
 
 def test_a_problem_file_round_trips():
     stated = ProblemFile(
-        "ur5", tuple(GOALS[:3]), {"j": 0.1, "k": None}, {"t": np.eye(4)}, np.zeros(6), np.eye(4), {"timeout": 0.1}
+        "ur5",
+        tuple(GOALS[:3]),
+        scene="cell.toml",
+        self_collision=True,
+        margin=0.01,
+        fixed={"j": 0.1, "k": None},
+        targets={"t": np.eye(4)},
+        seed=np.zeros(6),
+        base=np.eye(4),
+        options={"timeout": 0.1},
     )
     again = read_problem(json.dumps(stated.to_dict(), allow_nan=False))
     assert again.to_dict() == stated.to_dict()

@@ -62,6 +62,9 @@ def solve(
     ),
     goal: list[str] = typer.Option([], help='Any goal as JSON: {"type": "LookAt", "link": ..., ...}; repeatable.'),
     problem: str | None = typer.Option(None, help='JSON file with a problem, "-" for standard input.'),
+    scene: str | None = typer.Option(None, help="Scene file (TOML) with what must not be touched."),
+    self_collision: bool | None = typer.Option(None, help="Whether the robot must not touch itself."),
+    margin: float | None = typer.Option(None, help="Clearance in metres."),
     seed: str | None = typer.Option(None, help="Where to start: all joint values in order, or NAME=VALUE, ..."),
     fix: list[str] = typer.Option([], help="NAME or NAME=VALUE: a joint that keeps its value; repeatable."),
     timeout: float | None = typer.Option(None, help="Seconds."),
@@ -75,18 +78,21 @@ def solve(
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Find a posture that meets the goals. Exit code 0 if there is one, 1 if none was found, 2 for bad input."""
+    from dataclasses import replace
+
     import memetik as mk
-    from memetik.solve.problem import Problem
     from memetik.solve.problem_file import save_problem
 
     own = [*_option_goals(pose, position, orientation, align), *_json_goals(goal)]
     options = {"timeout": timeout, "evaluations": evaluations, "rng": rng, "threads": threads}
     stated = _problem(robot, own, problem, {k: v for k, v in options.items() if v is not None})
     model = mk.load_robot(stated.robot, search_path=search_path)
+    around = {"scene": scene, "self_collision": self_collision, "margin": margin}
+    stated = replace(stated, **{name: value for name, value in around.items() if value is not None})
     stated = _with_postures(stated, model, seed, fix)
     if save is not None:
         save_problem(stated, save)
-    compiled = Problem(model, stated.goals, fixed=stated.fixed)
+    compiled = stated.compile(model)
     targets = [stated.targets] if stated.targets else []
     if every:
         allowed = {k: v for k, v in stated.options.items() if k in ("timeout", "evaluations", "rng")}

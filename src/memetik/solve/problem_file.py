@@ -3,13 +3,14 @@
     {"schema": "memetik.problem/1", "robot": "panda",
      "goals": [{"type": "Pose", "link": "panda_hand", "target": {"position": [0.4, 0, 0.5], "rpy": [3.14, 0, 0]}},
                {"type": "AvoidLimits"}],
-     "fixed": {"panda_finger_joint1": 0.02},
+     "scene": "cell.toml", "self_collision": true, "margin": 0.01, "fixed": {"panda_finger_joint1": 0.02},
      "targets": {}, "seed": {"panda_joint4": -2.0}, "base": null,
      "options": {"timeout": 0.1, "rng": 0}}
 
-Only "schema", "robot" and "goals" are needed. Numbers that JSON does not have are written as "inf" and "-inf". A pose
-is a 4x4 array, or an object with "position" and one of "rpy", "quat_xyzw", "quat_wxyz", "matrix" as `mk.transform`
-takes them.
+Only "schema", "robot" and "goals" are needed. A scene is a file as `Scene.save` writes it, looked for from the
+problem's folder; a surface is an object with "vertices" and "faces". Numbers that JSON does not have are written as
+"inf" and "-inf". A pose is a 4x4 array, or an object with "position" and one of "rpy", "quat_xyzw", "quat_wxyz",
+"matrix" as `mk.transform` takes them.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import inspect
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +31,10 @@ from memetik.errors import GoalError, InvalidInputError, suggest
 from memetik.goals.base import Goal
 from memetik.goals.losses import Loss
 from memetik.robot.transforms import transform
+
+if TYPE_CHECKING:
+    from memetik.robot.robot import Robot
+    from memetik.solve.problem import Problem
 
 SCHEMA = "memetik.problem/1"
 
@@ -45,6 +51,10 @@ class ProblemFile:
 
     robot: str
     goals: tuple[Goal, ...]
+    scene: str | None = None
+    """Path of a scene's file."""
+    self_collision: bool | None = None
+    margin: float = 0.0
     fixed: dict[str, float | None] = field(default_factory=dict)
     targets: dict[str, Any] = field(default_factory=dict)
     """Open targets by the names of their goals."""
@@ -52,13 +62,29 @@ class ProblemFile:
     base: Any = None
     options: dict[str, Any] = field(default_factory=dict)
 
+    def compile(self, robot: Robot) -> Problem:
+        """The problem on its robot, loaded."""
+        from memetik.scene.scene import Scene
+        from memetik.solve.problem import Problem
+
+        scene = None if self.scene is None else Scene.load(self.scene)
+        return Problem(
+            robot,
+            self.goals,
+            scene=scene,
+            self_collision=self.self_collision,
+            margin=self.margin,
+            fixed=self.fixed,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `from_dict` reads, ready for JSON."""
         data: dict[str, Any] = {"schema": SCHEMA, "robot": self.robot, "goals": [goal_to_dict(g) for g in self.goals]}
-        for name in ("fixed", "targets", "seed", "base", "options"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, dict) or value):
-                data[name] = _to_plain(value)
+        for f in fields(self):
+            value = getattr(self, f.name)
+            default = f.default_factory() if f.default_factory is not MISSING else f.default
+            if f.name not in data and not _same(value, default):
+                data[f.name] = _to_plain(value)
         return data
 
     @classmethod
@@ -79,6 +105,13 @@ class ProblemFile:
         for key in options:
             if key not in OPTIONS:
                 raise InvalidInputError(f"a problem's options have no {key!r}; {suggest(key, OPTIONS)}")
+        for key, kinds, what in (
+            ("scene", str, "the path of a scene's file"),
+            ("self_collision", bool, "true or false"),
+            ("margin", int | float, "a number of metres"),
+        ):
+            if data.get(key) is not None and not isinstance(data[key], kinds):
+                raise InvalidInputError(f"{key!r} of a problem is {what}, not {data[key]!r:.60}.")
         fixed = data.get("fixed") or {}
         if isinstance(fixed, list):
             fixed = dict.fromkeys(fixed)
@@ -89,6 +122,9 @@ class ProblemFile:
         return cls(
             data["robot"],
             tuple(goal_from_dict(goal) for goal in data["goals"]),
+            data.get("scene"),
+            data.get("self_collision"),
+            float(data.get("margin") or 0.0),
             dict(fixed),
             {name: _from_plain(value) for name, value in _object(data, "targets").items()},
             _from_plain(data.get("seed")),
@@ -114,7 +150,10 @@ def load_problem(path: str | Path) -> ProblemFile:
         raise InvalidInputError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise InvalidInputError(f"{str(path)!r} is not a text file.") from None
-    return read_problem(text, repr(str(path)))
+    problem = read_problem(text, repr(str(path)))
+    if problem.scene is None:
+        return problem
+    return replace(problem, scene=str(Path(path).parent / problem.scene))
 
 
 def save_problem(problem: ProblemFile, path: str | Path) -> None:
@@ -219,6 +258,8 @@ def _to_plain(value: Any) -> Any:
         return {str(key): _to_plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_to_plain(entry) for entry in value]
+    if hasattr(value, "vertices") and hasattr(value, "faces"):
+        return {"vertices": _to_plain(value.vertices), "faces": _to_plain(value.faces)}
     if hasattr(value, "as_matrix"):
         value = value.as_matrix()
     if hasattr(value, "tolist"):
@@ -234,6 +275,8 @@ def _from_plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         if "position" in value and _POSE_KEYS.issuperset(value):
             return transform(**value)
+        if value.keys() == {"vertices", "faces"}:
+            return SimpleNamespace(**value)
         return {key: _from_plain(entry) for key, entry in value.items()}
     if isinstance(value, list):
         # Tolerances and ranges have to be tuples: goals tell them from arrays by that.
