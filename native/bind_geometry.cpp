@@ -16,7 +16,7 @@ using namespace nb::literals;
 namespace memetik {
 namespace {
 
-std::shared_ptr<const Surface> make_surface(Input<double> vertices, Input<int32_t> faces, bool closed) {
+std::shared_ptr<const Surface> make_surface(Input<double> vertices, Input<int32_t> faces, bool closed, double crease) {
   const size_t count = vertices.ndim() == 0 ? 0 : vertices.shape(0), face_count = faces.ndim() == 0 ? 0 : faces.shape(0);
   check_shape(vertices, "vertices", {count, 3});
   check_shape(faces, "faces", {face_count, 3});
@@ -26,7 +26,7 @@ std::shared_ptr<const Surface> make_surface(Input<double> vertices, Input<int32_
   for (size_t i = 0; i < vertices.size(); ++i)
     if (!(std::fabs(vertices.data()[i]) <= 1e9)) throw std::invalid_argument("The coordinates of a surface must be finite and at most 1e9 m.");
   nb::gil_scoped_release release;
-  return std::make_shared<const Surface>(vertices.data(), int64_t(count), faces.data(), int64_t(face_count), closed);
+  return std::make_shared<const Surface>(vertices.data(), int64_t(count), faces.data(), int64_t(face_count), closed, crease);
 }
 
 // Corners (N, 3), where each one's neighbours start (N + 1), and these.
@@ -63,7 +63,7 @@ std::shared_ptr<const Geometry> make_geometry(Input<int32_t> kinds, Input<double
 
 void bind_geometry(nb::module_ &m) {
   nb::class_<Surface>(m, "Surface", "Triangles that are asked for distances and hit by rays.")
-      .def_static("build", &make_surface, "vertices"_a, "faces"_a, "closed"_a);
+      .def_static("build", &make_surface, "vertices"_a, "faces"_a, "closed"_a, "crease"_a = 0.0);
   nb::class_<Geometry>(m, "Geometry", "Primitives, surfaces and hulls in one frame.")
       .def_static("build", &make_geometry, "kinds"_a, "poses"_a, "sizes"_a, "surfaces"_a, "hulls"_a);
 }

@@ -30,8 +30,10 @@ struct GeometryView {
 double surface_distance(const Surface &surface, const double *point, double *gradient, int32_t &guess);
 
 struct SurfaceHit {
-  double along;      // from + along * way is the point that was hit
-  double normal[3];  // unit; of a shell: on the side the ray comes from
+  double along;       // from + along * way is the point h that was hit
+  double face[3];     // unit normal of the triangle there; of a shell: on the side the ray comes from
+  double normal[3];   // of the surface: of a curved one, interpolated between its corners
+  double turning[9];  // dn/dh within the triangle, row major
 };
 
 // Where the line from + t way, t in [least, most], meets a surface nearest to t = 0; solids are met from outside only.

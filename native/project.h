@@ -19,17 +19,10 @@ struct Projection {
       : axis(d + 1), stand_off(d[4]), least(d[5]), most(d[6]), has_fallback(d[7] != 0), fallback(d + 8) {}
 };
 
-// Where the lanes' rays meet the surface: x + along a, with the normal there. Lanes that miss it get its nearest point
-// instead: the normal there, and in `along` the height above it.
-struct Met {
-  Lane along;
-  Vector3 normal;
-  Mask hit;
-};
-
-inline Met meet(const Surface &surface, const Projection &p, const Vector3 &x, const Vector3 &a, int32_t *guess) {
-  Lane along(0.0), hit(0.0);
-  Vector3 normal = zero3();
+inline void meet(const Surface &surface, const Projection &p, const Vector3 &x, const Vector3 &a, int32_t *guess, Met &met) {
+  Lane hit(0.0);
+  met.along = Lane(0.0);
+  met.face = met.normal = met.turning[0] = met.turning[1] = met.turning[2] = zero3();
   for (int lane = 0; lane < kWidth; ++lane) {
     double from[3], way[3];
     store(x, lane, from);
@@ -37,55 +30,68 @@ inline Met meet(const Surface &surface, const Projection &p, const Vector3 &x, c
     SurfaceHit found;
     if (surface_hit(surface, from, way, p.least, p.most, found)) {
       set(hit, lane, 1.0);
+      load(found.face, lane, met.face);
+      for (int k = 0; k < 3; ++k) load(found.turning + 3 * k, lane, met.turning[k]);
     } else if (!p.has_fallback) {
       found.along = surface_distance(surface, from, found.normal, guess[lane]);
     } else {
       continue;
     }
-    set(along, lane, found.along);
-    load(found.normal, lane, normal);
+    set(met.along, lane, found.along);
+    load(found.normal, lane, met.normal);
   }
-  return {along, normal, hit > Lane(0.5)};
+  met.hit = hit > Lane(0.5);
 }
 
 MEMETIK_INLINE Row choose_row(const Mask &m, const Row &a, const Row &b) {
   return {select(m, a.r, b.r), choose(m, a.linear, b.linear), choose(m, a.angular, b.angular)};
 }
 
-// x - (h + stand_off n) with h = x + t a where the ray hits. On the plane through h across n, t = n.(h - x) / n.a, so that
-// dt = -n.(v + t w x a) / n.a and r = -t a - stand_off n changes by -(dt a + t w x a).
+// The point h = x + t a that is met stays on the plane of its triangle, across f: as x moves by v and a turns by w,
+// dh = P (v + t w x a) with P = I - a f^T / f.a. This is P^T u.
+MEMETIK_INLINE Vector3 along_plane(const Met &met, const Vector3 &a, const Vector3 &u) {
+  const Lane cosine = dot(met.face, a);
+  return u - (dot(a, u) * select(met.hit, 1.0 / select(met.hit, cosine, Lane(1.0)), Lane(0.0))) * met.face;
+}
+
+MEMETIK_INLINE Vector3 unit(int k) { return {Lane(double(k == 0)), Lane(double(k == 1)), Lane(double(k == 2))}; }
+
+// r = x - (h + stand_off n) where the ray hits, which changes by v - (I + stand_off dn/dh) dh.
 // Where it misses, h is the nearest point: r = (height - stand_off) n.
 inline void project_point_rows(const ProblemView &v, const Evaluation &e, const Term &term, const double *d, const Frame &f,
                                Row *rows) {
   const Projection p(d);
   const Vector3 a = turn(f, vector(p.axis));
-  const Met met = meet(*v.geometries[int(d[0])].surfaces[0], p, f.p, a, e.guess + size_t(term.guess) * kWidth);
-  const Lane t = met.along, cosine = dot(met.normal, a);
-  const Lane inverse = select(met.hit, 1.0 / select(met.hit, cosine, Lane(1.0)), Lane(0.0));
-  const Lane stand_off(p.stand_off);
+  Met &met = e.met[term.guess];
+  meet(*v.geometries[int(d[0])].surfaces[0], p, f.p, a, e.guess + size_t(term.guess) * kWidth, met);
+  const Lane t = met.along, stand_off(p.stand_off);
   const Lane n[3] = {met.normal.x, met.normal.y, met.normal.z}, along[3] = {a.x, a.y, a.z};
-  const Vector3 units[3] = {{Lane(1.0), Lane(0.0), Lane(0.0)}, {Lane(0.0), Lane(1.0), Lane(0.0)}, {Lane(0.0), Lane(0.0), Lane(1.0)}};
   Row away[3];
   if (p.has_fallback) point_rows(p.fallback, f, away);
   for (int k = 0; k < 3; ++k) {
-    const Vector3 slip = (along[k] * inverse) * met.normal;
-    const Row hit = {-(t * along[k]) - stand_off * n[k], slip, -(t * cross(a, units[k] - slip))};
+    const Vector3 moved = along_plane(met, a, unit(k) + stand_off * met.turning[k]);
+    const Row hit = {-(t * along[k]) - stand_off * n[k], unit(k) - moved, -(t * cross(a, moved))};
     const Row miss = p.has_fallback ? away[k] : Row{(t - stand_off) * n[k], n[k] * met.normal, zero3()};
     rows[k] = choose_row(met.hit, hit, miss);
   }
 }
 
-// a + n: the axis against the normal; where there is none, the turn from the fallback.
-inline void project_axis_rows(const ProblemView &v, const Evaluation &e, const Term &term, const double *d, const Frame &f,
-                              Row *rows) {
+// r = a + n, the axis against the normal, which changes by w x a + dn/dh dh; where there is none, the turn from the
+// fallback. The term before has met the surface already.
+inline void project_axis_rows(const Evaluation &e, const Term &term, const double *d, const Frame &f, Row *rows) {
   const Projection p(d);
   const Vector3 a = turn(f, vector(p.axis));
-  const Met met = meet(*v.geometries[int(d[0])].surfaces[0], p, f.p, a, e.guess + size_t(term.guess) * kWidth);
+  const Met &met = e.met[term.guess];
   const Vector3 r = a + met.normal;
-  const Row against[3] = {{r.x, zero3(), {Lane(0.0), a.z, -a.y}}, {r.y, zero3(), {-a.z, Lane(0.0), a.x}}, {r.z, zero3(), {a.y, -a.x, Lane(0.0)}}};
+  const Lane component[3] = {r.x, r.y, r.z};
   Row away[3];
   if (p.has_fallback) rotation_rows(p.fallback, f, away);
-  for (int k = 0; k < 3; ++k) rows[k] = p.has_fallback ? choose_row(met.hit, against[k], away[k]) : against[k];
+  for (int k = 0; k < 3; ++k) {
+    const Vector3 turned = along_plane(met, a, met.turning[k]);
+    const Row hit = {component[k], turned, cross(a, unit(k) + met.along * turned)};
+    const Row miss = p.has_fallback ? away[k] : Row{component[k], zero3(), cross(a, unit(k))};
+    rows[k] = choose_row(met.hit, hit, miss);
+  }
 }
 
 }  // namespace MEMETIK_ARCH

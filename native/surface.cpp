@@ -65,9 +65,9 @@ int nearest_part(const Triangle &t, const double *point, double *nearest) {
 
 }  // namespace
 
-Surface::Surface(const double *vertices, int64_t vertex_count, const int32_t *faces, int64_t face_count, bool closed)
+Surface::Surface(const double *vertices, int64_t vertex_count, const int32_t *faces, int64_t face_count, bool closed, double crease)
     : tree_(vertices, faces, face_count), normals_(size_t(face_count)), closed_(closed) {
-  std::vector<double> at_vertex(size_t(3 * vertex_count), 0.0);
+  std::vector<double> at_vertex(size_t(3 * vertex_count), 0.0), angles(size_t(3 * face_count));
   struct Edge {
     int32_t low, high, face, index;
   };
@@ -80,6 +80,7 @@ Surface::Surface(const double *vertices, int64_t vertex_count, const int32_t *fa
     for (int i = 0; i < 3; ++i) {
       const int32_t here = corners[i], next = corners[(i + 1) % 3], last = corners[(i + 2) % 3];
       const double angle = angle_at(vertices + 3 * int64_t(here), vertices + 3 * int64_t(next), vertices + 3 * int64_t(last));
+      angles[size_t(3 * f + i)] = angle;
       add(at_vertex.data() + 3 * int64_t(here), angle, normals_[size_t(f)].face);
       edges.push_back({std::min(here, next), std::max(here, next), f, i});
     }
@@ -100,6 +101,28 @@ Surface::Surface(const double *vertices, int64_t vertex_count, const int32_t *fa
       std::copy_n(at_vertex.data() + 3 * int64_t(faces[3 * f + i]), 3, normal);
       normalise(normal);
     }
+  if (crease > 0) bend(faces, vertex_count, angles, crease);
+}
+
+// At each corner of a face, the mean normal of the faces there that are not beyond a crease, weighted by angle.
+void Surface::bend(const int32_t *faces, int64_t vertex_count, const std::vector<double> &angles, double crease) {
+  const size_t corners = angles.size();
+  std::vector<size_t> starts(size_t(vertex_count) + 1, 0), around(corners);
+  for (size_t k = 0; k < corners; ++k) ++starts[size_t(faces[k]) + 1];
+  for (size_t v = 0; v < size_t(vertex_count); ++v) starts[v + 1] += starts[v];
+  std::vector<size_t> next(starts.begin(), starts.end() - 1);
+  for (size_t k = 0; k < corners; ++k) around[next[size_t(faces[k])]++] = k;
+  curved_.assign(3 * corners, 0.0);
+  const double least = std::cos(crease);
+  for (size_t k = 0; k < corners; ++k) {
+    const double *own = normals_[k / 3].face;
+    double *normal = curved_.data() + 3 * k;
+    for (size_t i = starts[size_t(faces[k])]; i < starts[size_t(faces[k]) + 1]; ++i) {
+      const double *other = normals_[around[i] / 3].face;
+      if (around[i] / 3 == k / 3 || dot(own, other) > least) add(normal, angles[around[i]], other);
+    }
+    normalise(normal);
+  }
 }
 
 double Surface::distance(const double *point, double *gradient, int32_t &guess) const {
@@ -119,8 +142,34 @@ double Surface::distance(const double *point, double *gradient, int32_t &guess) 
 bool Surface::hit(const double *from, const double *way, double least, double most, SurfaceHit &hit) const {
   const int32_t triangle = tree_.cast(from, way, least, most, !closed_, hit.along);
   if (triangle < 0) return false;
-  const double *normal = tree_.triangle(triangle).normal, sign = dot(normal, way) > 0 ? -1.0 : 1.0;
-  for (int k = 0; k < 3; ++k) hit.normal[k] = sign * normal[k];
+  const Triangle &t = tree_.triangle(triangle);
+  const double sign = dot(t.normal, way) > 0 ? -1.0 : 1.0;
+  for (int k = 0; k < 3; ++k) hit.face[k] = hit.normal[k] = sign * t.normal[k];
+  std::fill(hit.turning, hit.turning + 9, 0.0);
+  if (curved_.empty()) return true;
+
+  // n = m / |m|, m = sum of shares times the corners' normals; the share of the corner across edge i grows along inward_i.
+  const double *normals = curved_.data() + 9 * size_t(tree_.face(triangle));
+  double m[3] = {0, 0, 0}, rates[9] = {};
+  for (int i = 0; i < 3; ++i) {
+    const int across = (i + 2) % 3;
+    double way_in[3], height[3];
+    between(t.corners[i], t.corners[across], height);
+    for (int k = 0; k < 3; ++k) way_in[k] = from[k] + hit.along * way[k] - t.corners[i][k];
+    const double inverse = 1.0 / dot(t.inward[i], height);
+    add(m, inverse * dot(t.inward[i], way_in), normals + 3 * across);
+    for (int r = 0; r < 3; ++r)
+      for (int c = 0; c < 3; ++c) rates[3 * r + c] += inverse * normals[3 * across + r] * t.inward[i][c];
+  }
+  const double length = std::sqrt(dot(m, m));
+  if (!(length > 0.1)) return true;  // a fold: the triangle's own normal is all there is
+  for (int r = 0; r < 3; ++r) hit.normal[r] = sign * m[r] / length;
+  for (int r = 0; r < 3; ++r)
+    for (int c = 0; c < 3; ++c) {
+      double along_normal = 0;
+      for (int k = 0; k < 3; ++k) along_normal += hit.normal[k] * rates[3 * k + c];
+      hit.turning[3 * r + c] = sign * (rates[3 * r + c] - hit.normal[r] * along_normal) / length;
+    }
   return true;
 }
 

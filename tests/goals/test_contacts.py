@@ -189,7 +189,7 @@ def test_preferences_move_away_and_the_musts_hold() -> None:
 
 def test_errors_say_what_is_wrong() -> None:
     robot, scene = two_balls(), scene_of_balls()
-    with pytest.raises(GoalError, match="give the problem an mk.Scene as scene="):
+    with pytest.raises(GoalError, match=r"give the problem an mk\.Scene as scene="):
         mk.Problem(robot, mk.Clearance(0.1))
     with pytest.raises(UnknownNameError, match="'frist'"):
         mk.Problem(robot, mk.Clearance(0.1, links="frist"), scene=scene)

@@ -62,9 +62,9 @@ def link_geometry(compiler: Compiler, link: str) -> int:
     return compiler.geometry(("link", link), lambda: _build(compiler.robot, link))
 
 
-def surface_geometry(compiler: Compiler, mesh: TriangleMesh) -> int:
-    """Index, among the compiler's, of a surface that rays are sent to."""
-    return compiler.geometry(("surface", mesh.key), lambda: _geometry([], [_whole_surface(mesh)], []))
+def surface_geometry(compiler: Compiler, mesh: TriangleMesh, crease: float) -> int:
+    """Index, among the compiler's, of a surface that rays are sent to; its normals turn gradually up to a crease."""
+    return compiler.geometry(("surface", mesh.key, crease), lambda: _geometry([], [_whole_surface(mesh, crease)], []))
 
 
 def as_surface(source: Any, pose: np.ndarray | None) -> TriangleMesh:
@@ -184,14 +184,14 @@ def convex_hull(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     )
 
 
-def _whole_surface(mesh: TriangleMesh) -> Any:
+def _whole_surface(mesh: TriangleMesh, crease: float) -> Any:
     """A mesh as one surface: a solid where all of it is closed, else a shell with two sides."""
     from memetik.scene.solids import analyse
 
     surface = analyse(mesh)
     closed = surface.is_solid and not surface.is_open
     vertices, faces = _indexed(surface.boundary if closed else mesh.triangles)
-    return _core.Surface.build(vertices, faces, closed)
+    return _core.Surface.build(vertices, faces, closed, crease)
 
 
 def _disjoint_solids(triangles: np.ndarray) -> list[np.ndarray]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from memetik.errors import GoalError
 from memetik.goals.base import Kind, put
-from memetik.goals.checks import as_direction, as_number, as_positive
+from memetik.goals.checks import as_angle, as_direction, as_number, as_positive
 from memetik.goals.compiler import Compiler
 from memetik.goals.geometry import as_surface, surface_geometry
 from memetik.goals.pose import DEFAULT_TOLERANCE, ROTATION_SCALE, LinkGoal
@@ -23,7 +23,7 @@ class Project(LinkGoal):
     and the axis is against the surface there: a foot on uneven ground, a tool on a workpiece.
 
     With x the link's point, a = R axis, h where x + t a meets the surface and n the normal there,
-    r = [ x - (h + stand_off n) ;  rotation_scale * (a + n) ].  Derivatives take the surface for its tangent plane at h.
+    r = [ x - (h + stand_off n) ;  rotation_scale * (a + n) ].  On a curved surface n turns gradually across its faces.
 
     Without a hit, r is that of a Pose goal on `fallback`; where there is none, h is the surface's point nearest to x.
 
@@ -35,6 +35,8 @@ class Project(LinkGoal):
     fallback            (4, 4) pose of the link (or of its offset); None: the nearest point; "open": given at each
                         solve.
     surface_pose        (4, 4) where the surface is.
+    crease              radians: faces that meet at less than this angle are pieces of a curved surface, whose normals
+                        are interpolated across them; 0: every face is flat.
     behind, reach       metres: hits are looked for from so far behind the link's point to so far before it, and the one
                         nearest to it counts. Behind, so that a link that has gone through the surface finds back.
     position_tolerance  metres.
@@ -47,6 +49,7 @@ class Project(LinkGoal):
     stand_off: float = 0.0
     fallback: Any = None
     surface_pose: Any = field(default=None, kw_only=True)
+    crease: float = field(default=0.5, kw_only=True)
     behind: float = field(default=0.1, kw_only=True)
     reach: float = field(default=math.inf, kw_only=True)
     position_tolerance: float = field(default=DEFAULT_TOLERANCE, kw_only=True)
@@ -58,6 +61,7 @@ class Project(LinkGoal):
         put(self, axis=as_direction(self.axis, "the axis of Project"))
         put(self, stand_off=as_number(self.stand_off, "the stand_off of Project"))
         put(self, behind=as_number(self.behind, "`behind` of Project"))
+        put(self, crease=as_angle(self.crease, "the crease of Project"))
         if self.behind < 0.0 or not self.reach > 0.0:
             raise GoalError(
                 f"Project looks from `behind` >= 0 m behind the link to `reach` > 0 m before it, not {self.behind!r} "
@@ -83,7 +87,7 @@ class Project(LinkGoal):
         fallback = self.fallback if isinstance(self.fallback, np.ndarray) else np.eye(4)
         data = np.concatenate(
             [
-                [surface_geometry(compiler, self.surface)],
+                [surface_geometry(compiler, self.surface, self.crease)],
                 self.axis,
                 [self.stand_off, -self.behind, self.reach, self.fallback is not None],
                 fallback[:3, :3].ravel(),
