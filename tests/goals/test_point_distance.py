@@ -30,6 +30,7 @@ import memetik as mk
 from memetik.errors import GoalError, UnknownNameError
 from memetik.robot.robot import Robot
 from memetik.robot.shapes import Box, Capsule
+from memetik.solve.tracker import Tracker
 
 
 def seen(robot: Robot, q: np.ndarray, point: np.ndarray, link: str = "body") -> np.ndarray:
@@ -175,6 +176,29 @@ def test_a_curved_shaft_passes_a_hole(tmp_path: Path) -> None:
         local = seen(robot, solution.q, hole)
         assert signed_distance(tube, local) <= -0.018 + 1e-9
         assert np.linalg.norm(middle - local, axis=1).min() < 0.003
+
+
+def test_a_tracker_keeps_a_moving_hole_on_a_curved_shaft(tmp_path: Path) -> None:
+    tube = bent_tube()
+    robot = carrier(saved(tube, tmp_path))
+    tracker = Tracker(mk.Problem(robot, mk.PointDistance("body", None, (-math.inf, -0.01))), seed=np.zeros(6))
+    for k in range(150):
+        hole = arc_point(0.2) + 0.05 * np.array([math.sin(0.02 * k), 1.0 - math.cos(0.02 * k), 0.01 * k])
+        q = tracker.step(hole).q
+        assert signed_distance(tube, seen(robot, q, hole)) <= -0.009
+
+
+def test_threads_and_batches_find_the_same(tmp_path: Path) -> None:
+    robot = carrier(saved(bent_tube(), tmp_path), arm=True)
+    rng = np.random.default_rng(7)
+    points = np.array([robot.pose("body", q)[:3, 3] for q in robot.random(rng, 12)])
+    problem = mk.Problem(robot, mk.PointDistance("body", None, 0.01))
+    batch = problem.solve(points, evaluations=20000, threads=2)
+    for k, point in enumerate(points):
+        answers = [problem.solve(point, evaluations=20000, rng=(0, k), threads=threads).q for threads in (1, 2)]
+        assert np.array_equal(answers[0], answers[1])
+        assert batch.success[k]
+        assert np.array_equal(answers[0], batch[k].q)
 
 
 def test_a_range_is_kept_by_the_geometry_itself() -> None:
