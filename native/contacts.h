@@ -14,21 +14,24 @@ struct ContactTerm {
   int count;
   const double *wanted;  // count pairs: a link, and another link, an object (kObjectKeys + its key) or -1, anything
 
-  explicit ContactTerm(const double *d) : form(ContactForm(int(d[0]))), scale(d[1]), reach(d[2]), count(int(d[3])), wanted(d + 4) {}
+  explicit ContactTerm(const double *d)
+      : form(ContactForm(int(d[0]))), scale(d[1]), reach(d[2]), count(int(d[3])), wanted(d + 4) {}
 
   MEMETIK_INLINE bool among(double first, double second) const {
     for (int k = 0; k < count; ++k)
       if (wanted[2 * k] == first && (wanted[2 * k + 1] < 0 || wanted[2 * k + 1] == second)) return true;
     return false;
   }
-  bool with_object(int link, const WorldObject &object) const { return count == 0 || among(link, kObjectKeys + object.key); }
+  bool with_object(int link, const WorldObject &object) const {
+    return count == 0 || among(link, kObjectKeys + object.key);
+  }
   bool with_link(int first, int second) const { return count == 0 || among(first, second) || among(second, first); }
 };
 
-// Adds to `row`, for the lanes of `factor` that are not zero, factor times the rate of a clearance whose bodies touch at
-// x on axis a and at y on axis b (-1: something that does not move).
-inline void add_rates(const Placed &where, int a, const Vector3 &x, int b, const Vector3 &y, const Vector3 &gradient, const Lane &factor,
-                      Lane *row) {
+// Adds to `row`, for the lanes of `factor` that are not zero, factor times the rate of a clearance whose bodies touch
+// at x on axis a and at y on axis b (-1: something that does not move).
+inline void add_rates(const Placed &where, int a, const Vector3 &x, int b, const Vector3 &y, const Vector3 &gradient,
+                      const Lane &factor, Lane *row) {
   const auto add = [&](int index, const Vector3 &at, const Lane &sign) {
     const CollisionAxis &axis = where.axes[index];
     if (axis.column < 0) return;
@@ -97,14 +100,17 @@ struct PairSink {
 
 // Calls after(sink) once for every pair of a group and an object, or of two groups, that the term is about.
 template <class Sink, class After>
-inline void wanted_contacts(const CollisionView &model, const Placed &where, const ContactTerm &term, Sink &sink, const After &after) {
+inline void wanted_contacts(const CollisionView &model, const Placed &where, const ContactTerm &term, Sink &sink,
+                            const After &after) {
   for (int g = 0; g < model.group_count; ++g) {
     const BodyGroup &group = model.groups[g];
     for (int o = 0; o < model.object_count; ++o) {
       const WorldObject &object = model.objects[o];
       if (!model.checked[size_t(g) * model.object_count + o] || !term.with_object(group.link, object)) continue;
       group_contacts(model, group, where.of(group.axis), object, FixedPose{object.pose}, sink,
-                     [&](const Lane &c, const Vector3 &x, const Vector3 &gradient) { sink.note(c, group.axis, x, -1, x, gradient); });
+                     [&](const Lane &c, const Vector3 &x, const Vector3 &gradient) {
+                       sink.note(c, group.axis, x, -1, x, gradient);
+                     });
       after(sink);
     }
   }
@@ -121,7 +127,9 @@ inline void wanted_contacts(const CollisionView &model, const Placed &where, con
       const LinkObject &second = model.link_objects[other - model.group_count];
       if (!term.with_link(first.link, second.link)) continue;
       group_contacts(model, first, frame, second.object, MovingPose{place(where.of(axis), second.object.pose)}, sink,
-                     [&](const Lane &c, const Vector3 &x, const Vector3 &gradient) { sink.note(c, first.axis, x, axis, x, gradient); });
+                     [&](const Lane &c, const Vector3 &x, const Vector3 &gradient) {
+                       sink.note(c, first.axis, x, axis, x, gradient);
+                     });
     }
     after(sink);
   }
@@ -140,8 +148,8 @@ struct Inverse {
 };
 
 // The residual of one term and its row, as native/problem.h states them.
-inline Lane contacts_value(const CollisionView &model, const CollisionAxis *axes, const Frame *frames, int columns, const ContactTerm &term,
-                           Lane *row, Lane *scratch) {
+inline Lane contacts_value(const CollisionView &model, const CollisionAxis *axes, const Frame *frames, int columns,
+                           const ContactTerm &term, Lane *row, Lane *scratch) {
   const Placed where = placed(axes, frames);
   const auto ignore = [](auto &) {};
   for (int i = 0; i < columns; ++i) row[i] = Lane(0.0);
@@ -169,7 +177,8 @@ inline Lane contacts_value(const CollisionView &model, const CollisionAxis *axes
       for (int i = 0; i < columns; ++i) row[i] *= rate;
       return s * s - Lane(end * end);
     }
-    case ContactForm::pairs: break;
+    case ContactForm::pairs:
+      break;
   }
   const double square = term.scale * term.scale, end = square / (term.reach * term.reach);
   Lane sum(0.0);
@@ -191,7 +200,8 @@ inline Lane contacts_value(const CollisionView &model, const CollisionAxis *axes
 
 inline void contacts_term(const ProblemView &v, const Situation &s, Evaluation &e, const Term &term) {
   Lane *row = e.jacobian + size_t(term.row) * v.variable_count;
-  e.residual[term.row] = contacts_value(*s.collision, s.collision_axes, e.axes, v.variable_count, ContactTerm(s.data + term.data), row, e.contact_row);
+  e.residual[term.row] = contacts_value(*s.collision, s.collision_axes, e.axes, v.variable_count,
+                                        ContactTerm(s.data + term.data), row, e.contact_row);
 }
 
 }  // namespace MEMETIK_ARCH

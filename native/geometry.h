@@ -11,8 +11,8 @@ class Surface;
 
 // Corners of a convex hull, and which of them are joined by its edges. Without edges all corners are looked at.
 struct HullView {
-  const double *corners;     // count x 3
-  const int32_t *starts;     // count + 1: the neighbours of corner i stand from starts[i] up to starts[i + 1]
+  const double *corners;  // count x 3
+  const int32_t *starts;  // count + 1: the neighbours of corner i stand from starts[i] up to starts[i + 1]
   const int32_t *neighbours;
   int32_t count;
   bool joined;
@@ -38,6 +38,7 @@ struct SurfaceHit {
 
 // Where the line from + t way, t in [least, most], meets a surface nearest to t = 0; solids are met from outside only.
 // False where it does not.
-bool surface_hit(const Surface &surface, const double *from, const double *way, double least, double most, SurfaceHit &hit);
+bool surface_hit(const Surface &surface, const double *from, const double *way, double least, double most,
+                 SurfaceHit &hit);
 
 }  // namespace memetik

@@ -24,10 +24,14 @@ double beyond(std::initializer_list<double> excess) {
 double primitive_distance(const WorldObject &object, const double *x) {
   const double *size = object.size;
   switch (object.kind) {
-    case ObjectKind::box: return beyond({std::abs(x[0]) - size[0], std::abs(x[1]) - size[1], std::abs(x[2]) - size[2]});
-    case ObjectKind::cylinder: return beyond({std::hypot(x[0], x[1]) - size[0], std::abs(x[2]) - size[2]});
-    case ObjectKind::capsule: return std::hypot(x[0], x[1], std::max(std::abs(x[2]) - size[2], 0.0)) - size[0];
-    default: return std::hypot(x[0], x[1], x[2]) - size[0];
+    case ObjectKind::box:
+      return beyond({std::abs(x[0]) - size[0], std::abs(x[1]) - size[1], std::abs(x[2]) - size[2]});
+    case ObjectKind::cylinder:
+      return beyond({std::hypot(x[0], x[1]) - size[0], std::abs(x[2]) - size[2]});
+    case ObjectKind::capsule:
+      return std::hypot(x[0], x[1], std::max(std::abs(x[2]) - size[2], 0.0)) - size[0];
+    default:
+      return std::hypot(x[0], x[1], x[2]) - size[0];
   }
 }
 
@@ -35,10 +39,14 @@ double primitive_distance(const WorldObject &object, const double *x) {
 double extent(const WorldObject &object, const double *n) {
   const double *size = object.size;
   switch (object.kind) {
-    case ObjectKind::box: return size[0] * std::abs(n[0]) + size[1] * std::abs(n[1]) + size[2] * std::abs(n[2]);
-    case ObjectKind::cylinder: return size[0] * std::hypot(n[0], n[1]) + size[2] * std::abs(n[2]);
-    case ObjectKind::capsule: return size[0] + size[2] * std::abs(n[2]);
-    default: return size[0];
+    case ObjectKind::box:
+      return size[0] * std::abs(n[0]) + size[1] * std::abs(n[1]) + size[2] * std::abs(n[2]);
+    case ObjectKind::cylinder:
+      return size[0] * std::hypot(n[0], n[1]) + size[2] * std::abs(n[2]);
+    case ObjectKind::capsule:
+      return size[0] + size[2] * std::abs(n[2]);
+    default:
+      return size[0];
   }
 }
 
@@ -68,7 +76,8 @@ double geometry_height(const GeometryView &geometry, const double *direction) {
     least = std::min(least, dot(direction, object.pose.p) - extent(object, n));
   }
   for (int k = 0; k < geometry.hull_count; ++k)
-    for (int32_t i = 0; i < geometry.hulls[k].count; ++i) least = std::min(least, dot(direction, geometry.hulls[k].corners + 3 * size_t(i)));
+    for (int32_t i = 0; i < geometry.hulls[k].count; ++i)
+      least = std::min(least, dot(direction, geometry.hulls[k].corners + 3 * size_t(i)));
   return least;
 }
 

@@ -17,7 +17,8 @@ struct Hull {
 class Geometry {
  public:
   // Throws std::invalid_argument with a sentence where the parts do not fit together.
-  Geometry(std::vector<WorldObject> primitives, std::vector<std::shared_ptr<const Surface>> surfaces, std::vector<Hull> hulls);
+  Geometry(std::vector<WorldObject> primitives, std::vector<std::shared_ptr<const Surface>> surfaces,
+           std::vector<Hull> hulls);
   Geometry(const Geometry &) = delete;
   Geometry &operator=(const Geometry &) = delete;
 

@@ -42,11 +42,12 @@ inline Lane geometry_distance(const GeometryView &geometry, const Vector3 &x, in
 
 // d(R^T (P - p)) outside [lower, upper]. With g = R grad d and to = P - p: the distance falls by g.v as the link moves,
 // and by g.(w x to) = w.(to x g) as it turns.
-inline void point_distance_row(const ProblemView &v, const Evaluation &e, const Term &term, const double *d, const Frame &f,
-                               Row *rows) {
+inline void point_distance_row(const ProblemView &v, const Evaluation &e, const Term &term, const double *d,
+                               const Frame &f, Row *rows) {
   const Vector3 to = vector(d + 1) - f.p;
   Vector3 gradient;
-  const Lane distance = geometry_distance(v.geometries[int(d[0])], back(f, to), e.guess + size_t(term.guess) * kWidth, gradient);
+  const Lane distance =
+      geometry_distance(v.geometries[int(d[0])], back(f, to), e.guess + size_t(term.guess) * kWidth, gradient);
   const Vector3 g = (-slope(distance, d[4], d[5])) * turn(f, gradient);
   rows[0] = {outside(distance, d[4], d[5]), g, cross(to, g)};
 }

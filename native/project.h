@@ -19,7 +19,8 @@ struct Projection {
       : axis(d + 1), stand_off(d[4]), least(d[5]), most(d[6]), has_fallback(d[7] != 0), fallback(d + 8) {}
 };
 
-inline void meet(const Surface &surface, const Projection &p, const Vector3 &x, const Vector3 &a, int32_t *guess, Met &met) {
+inline void meet(const Surface &surface, const Projection &p, const Vector3 &x, const Vector3 &a, int32_t *guess,
+                 Met &met) {
   Lane hit(0.0);
   met.along = Lane(0.0);
   met.face = met.normal = met.turning[0] = met.turning[1] = met.turning[2] = zero3();
@@ -58,8 +59,8 @@ MEMETIK_INLINE Vector3 unit(int k) { return {Lane(double(k == 0)), Lane(double(k
 
 // r = x - (h + stand_off n) where the ray hits, which changes by v - (I + stand_off dn/dh) dh.
 // Where it misses, h is the nearest point: r = (height - stand_off) n.
-inline void project_point_rows(const ProblemView &v, const Evaluation &e, const Term &term, const double *d, const Frame &f,
-                               Row *rows) {
+inline void project_point_rows(const ProblemView &v, const Evaluation &e, const Term &term, const double *d,
+                               const Frame &f, Row *rows) {
   const Projection p(d);
   const Vector3 a = turn(f, vector(p.axis));
   Met &met = e.met[term.guess];

@@ -31,7 +31,7 @@ double angle_at(const double *corner, const double *next, const double *last) {
 
 // Which part of a triangle is nearest to a point: its inside, an edge (1 + i), a corner (4 + i).
 int nearest_part(const Triangle &t, const double *point, double *nearest) {
-  const double(*c)[3] = t.corners;
+  const double (*c)[3] = t.corners;
   double way[3];
   bool inside = dot(t.normal, t.normal) > 0;
   for (int i = 0; i < 3 && inside; ++i) {
@@ -65,7 +65,8 @@ int nearest_part(const Triangle &t, const double *point, double *nearest) {
 
 }  // namespace
 
-Surface::Surface(const double *vertices, int64_t vertex_count, const int32_t *faces, int64_t face_count, bool closed, double crease)
+Surface::Surface(const double *vertices, int64_t vertex_count, const int32_t *faces, int64_t face_count, bool closed,
+                 double crease)
     : tree_(vertices, faces, face_count), normals_(size_t(face_count)), closed_(closed) {
   std::vector<double> at_vertex(size_t(3 * vertex_count), 0.0), angles(size_t(3 * face_count));
   struct Edge {
@@ -79,7 +80,8 @@ Surface::Surface(const double *vertices, int64_t vertex_count, const int32_t *fa
     const int32_t *corners = faces + 3 * int64_t(f);
     for (int i = 0; i < 3; ++i) {
       const int32_t here = corners[i], next = corners[(i + 1) % 3], last = corners[(i + 2) % 3];
-      const double angle = angle_at(vertices + 3 * int64_t(here), vertices + 3 * int64_t(next), vertices + 3 * int64_t(last));
+      const double angle =
+          angle_at(vertices + 3 * int64_t(here), vertices + 3 * int64_t(next), vertices + 3 * int64_t(last));
       angles[size_t(3 * f + i)] = angle;
       add(at_vertex.data() + 3 * int64_t(here), angle, normals_[size_t(f)].face);
       edges.push_back({std::min(here, next), std::max(here, next), f, i});
@@ -90,7 +92,8 @@ Surface::Surface(const double *vertices, int64_t vertex_count, const int32_t *fa
   });
   for (size_t begin = 0, end; begin < edges.size(); begin = end) {
     double sum[3] = {0, 0, 0};
-    for (end = begin; end < edges.size() && edges[end].low == edges[begin].low && edges[end].high == edges[begin].high; ++end)
+    for (end = begin; end < edges.size() && edges[end].low == edges[begin].low && edges[end].high == edges[begin].high;
+         ++end)
       add(sum, 1.0, normals_[size_t(edges[end].face)].face);
     normalise(sum);
     for (size_t k = begin; k < end; ++k) std::copy(sum, sum + 3, normals_[size_t(edges[k].face)].edges[edges[k].index]);
@@ -148,7 +151,8 @@ bool Surface::hit(const double *from, const double *way, double least, double mo
   std::fill(hit.turning, hit.turning + 9, 0.0);
   if (curved_.empty()) return true;
 
-  // n = m / |m|, m = sum of shares times the corners' normals; the share of the corner across edge i grows along inward_i.
+  // n = m / |m|, m = sum of shares times the corners' normals; the share of the corner across edge i grows along
+  // inward_i.
   const double *normals = curved_.data() + 9 * size_t(tree_.face(triangle));
   double m[3] = {0, 0, 0}, rates[9] = {};
   for (int i = 0; i < 3; ++i) {
@@ -177,7 +181,8 @@ double surface_distance(const Surface &surface, const double *point, double *gra
   return surface.distance(point, gradient, guess);
 }
 
-bool surface_hit(const Surface &surface, const double *from, const double *way, double least, double most, SurfaceHit &hit) {
+bool surface_hit(const Surface &surface, const double *from, const double *way, double least, double most,
+                 SurfaceHit &hit) {
   return surface.hit(from, way, least, most, hit);
 }
 

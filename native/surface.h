@@ -12,17 +12,18 @@ namespace memetik {
 class Surface {
  public:
   // vertices (count, 3), of which no two are in one place, and faces (face_count, 3) of their indices; of a closed
-  // surface, counter-clockwise seen from outside. Faces that meet at less than the angle `crease` are pieces of a curved
-  // surface: the normals of hits are interpolated across them.
-  Surface(const double *vertices, int64_t vertex_count, const int32_t *faces, int64_t face_count, bool closed, double crease);
+  // surface, counter-clockwise seen from outside. Faces that meet at less than the angle `crease` are pieces of a
+  // curved surface: the normals of hits are interpolated across them.
+  Surface(const double *vertices, int64_t vertex_count, const int32_t *faces, int64_t face_count, bool closed,
+          double crease);
 
   double distance(const double *point, double *gradient, int32_t &guess) const;
   bool hit(const double *from, const double *way, double least, double most, SurfaceHit &hit) const;
 
  private:
-  // Which way is out, seen from a triangle's inside, its edges (from corner i to the next) and its corners. With normals
-  // of edges and corners weighted by angle, the sign of (x - nearest).normal tells whether x is outside, wherever the
-  // nearest point lies (Baerentzen and Aanaes).
+  // Which way is out, seen from a triangle's inside, its edges (from corner i to the next) and its corners. With
+  // normals of edges and corners weighted by angle, the sign of (x - nearest).normal tells whether x is outside,
+  // wherever the nearest point lies (Baerentzen and Aanaes).
   struct Normals {
     double face[3], edges[3][3], corners[3][3];
   };

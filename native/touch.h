@@ -11,9 +11,12 @@ inline namespace MEMETIK_ARCH {
 // The point of a primitive that lies least far along a unit direction, both in its own frame.
 MEMETIK_SHARED Vector3 lowest_point(const WorldObject &object, const Vector3 &n) {
   const Lane zero(0.0), radius(object.size[0]);
-  const auto against = [&](const Lane &component, double half) { return select(component < zero, Lane(half), Lane(-half)); };
+  const auto against = [&](const Lane &component, double half) {
+    return select(component < zero, Lane(half), Lane(-half));
+  };
   switch (object.kind) {
-    case ObjectKind::box: return {against(n.x, object.size[0]), against(n.y, object.size[1]), against(n.z, object.size[2])};
+    case ObjectKind::box:
+      return {against(n.x, object.size[0]), against(n.y, object.size[1]), against(n.z, object.size[2])};
     case ObjectKind::cylinder: {
       const Lane scale = -(radius * inverse_or_zero(sqrt(n.x * n.x + n.y * n.y)));
       return {scale * n.x, scale * n.y, against(n.z, object.size[2])};
@@ -22,7 +25,8 @@ MEMETIK_SHARED Vector3 lowest_point(const WorldObject &object, const Vector3 &n)
       const Vector3 end = {zero, zero, against(n.z, object.size[2])};
       return end - radius * n;
     }
-    default: return -(radius * n);
+    default:
+      return -(radius * n);
   }
 }
 
@@ -51,7 +55,8 @@ inline int32_t lowest_corner(const HullView &hull, const double *n, int32_t corn
 }
 
 // n.(x - point) - gap at the geometry's lowest point x = p + R c; it changes by n.(v + w x R c).
-inline void touch_row(const ProblemView &v, const Evaluation &e, const Term &term, const double *d, const Frame &f, Row *rows) {
+inline void touch_row(const ProblemView &v, const Evaluation &e, const Term &term, const double *d, const Frame &f,
+                      Row *rows) {
   const GeometryView &geometry = v.geometries[int(d[0])];
   const Vector3 n = vector(d + 4), down = back(f, n);
   Lane least(kFar);
