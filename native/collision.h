@@ -386,13 +386,18 @@ inline Lane hinge_cost(const CollisionView &model, const CollisionAxis *axes, co
   return Lane(weight * weight) * sink.cost;
 }
 
-// Memory of one thread for accumulate_hinge; `columns` of each.
+// Memory of one thread for accumulate_hinge.
 struct HingeScratch {
-  Lane *row;
-  int32_t *used;
-  uint8_t *marked;  // all zero between calls
+  Vector3 *moments;  // per axis of the tree
+  Lane *row;         // per column
+  int32_t *used;     // per column
+  uint8_t *marked;   // per column; all zero between calls
 };
 
+// A contact's clearance changes with axis j at the rate W_j.w, w = (x cross g, g) with its point x and gradient g,
+// W_j = (z_j, p_j cross z_j) for a turn, (0, z_j) for a slide. Contacts between the same two rigid parts share the W_j, so
+// that their sums of w w^T and h w are taken first and the joints come in once. Axes that carry both parts change nothing,
+// and the second part's count negative; w is the same for both, for the gradient is along the line between the points.
 struct HingeSink {
   static constexpr bool kGradient = true;
   const CollisionView &model;
@@ -402,73 +407,142 @@ struct HingeSink {
   double weight;
   Lane margin, cost;
   Lane *jtr, *jtj;
-  int used;
+  int first, second;  // axes of the two parts
+  int contacts;
+  Lane wrench[6], on, hinge;  // of the first contact
+  Lane square[21], sum[6];    // of all, where there are several: lower triangle of w w^T, and h w
 
   MEMETIK_INLINE const Lane &enough() const { return margin; }
   MEMETIK_INLINE bool done() const { return false; }
 
-  // Adds sign * gradient.(motion of the point x with the axis) to the row.
-  MEMETIK_INLINE void add(int index, const Vector3 &x, const Vector3 &gradient, double sign) {
-    const CollisionAxis &axis = where.axes[index];
-    if (axis.column < 0) return;
-    if (!scratch.marked[axis.column]) {
-      scratch.marked[axis.column] = 1;
-      scratch.used[used++] = axis.column;
-      scratch.row[axis.column] = Lane(0.0);
-    }
-    const Frame &f = where.frames[axis.frame];
-    const Lane rate = axis.prismatic ? dot(f.z, gradient) : dot(f.z, cross(x - f.p, gradient));
-    scratch.row[axis.column] += Lane(sign * axis.multiplier) * rate;
+  void world(int group, int, const Lane &c, const Vector3 &x, const Vector3 &gradient) {
+    add(model.groups[group].axis, -1, c, x, gradient);
   }
 
-  void flush(const Lane &c) {
+  void self(int pair, const Lane &c, const Vector3 &x, const Vector3 &, const Vector3 &gradient) {
+    add(model.groups[model.pairs[pair].first].axis, second_axis(model, pair), c, x, gradient);
+  }
+
+  void add(int a, int b, const Lane &c, const Vector3 &x, const Vector3 &g) {
+    if (contacts > 0 && (a != first || b != second)) flush();
+    first = a, second = b;
     const Lane h = max(margin - c, Lane(0.0));
-    const Mask active = h > Lane(0.0);
-    const Lane on = select(active, Lane(weight * weight), Lane(0.0));
-    cost += on * h * h;
+    const Lane active = select(h > Lane(0.0), Lane(weight * weight), Lane(0.0));
+    cost += active * h * h;
+    const Vector3 turned = cross(x, g);
+    const Lane w[6] = {turned.x, turned.y, turned.z, g.x, g.y, g.z};
+    if (contacts++ == 0) {
+      for (int i = 0; i < 6; ++i) wrench[i] = w[i];
+      on = active, hinge = h;
+      return;
+    }
+    if (contacts == 2) {
+      for (Lane &entry : square) entry = Lane(0.0);
+      for (Lane &entry : sum) entry = Lane(0.0);
+      gather(wrench, on, hinge);
+    }
+    gather(w, active, h);
+  }
+
+  MEMETIK_INLINE void gather(const Lane *w, const Lane &active, const Lane &h) {
+    int k = 0;
+    for (int i = 0; i < 6; ++i) {
+      const Lane scaled = active * w[i];
+      sum[i] += scaled * h;
+      for (int j = 0; j <= i; ++j) square[k++] += scaled * w[j];
+    }
+  }
+
+  // Calls visit(column, W) for the columns that move the parts against each other; axes that share one are summed.
+  template <class Visit>
+  MEMETIK_INLINE void each_axis(const Visit &visit) const {
+    int a = first, b = second;
+    while (a != b) {
+      const bool ahead = a > b;
+      const CollisionAxis &axis = where.axes[ahead ? a : b];
+      if (axis.column >= 0) {
+        const Lane sign(ahead ? axis.multiplier : -axis.multiplier);
+        const Vector3 &z = where.frames[axis.frame].z, &m = scratch.moments[ahead ? a : b];
+        const Lane zero(0.0);
+        const Lane twist[6] = {axis.prismatic ? zero : sign * z.x, axis.prismatic ? zero : sign * z.y,
+                               axis.prismatic ? zero : sign * z.z, sign * m.x, sign * m.y, sign * m.z};
+        visit(axis.column, twist);
+      }
+      (ahead ? a : b) = axis.parent;
+    }
+  }
+
+  void flush() {
+    if (contacts == 1)
+      flush_one();
+    else if (contacts > 1)
+      flush_many();
+    contacts = 0;
+  }
+
+  void flush_one() {
+    int used = 0;
+    each_axis([&](int column, const Lane *twist) {
+      Lane rate = twist[0] * wrench[0];
+      for (int i = 1; i < 6; ++i) rate += twist[i] * wrench[i];
+      if (!scratch.marked[column]) {
+        scratch.marked[column] = 1;
+        scratch.used[used++] = column;
+        scratch.row[column] = rate;
+      } else {
+        scratch.row[column] += rate;
+      }
+    });
     for (int i = 0; i < used; ++i) {
       const int a = scratch.used[i];
       const Lane scaled = on * scratch.row[a];
-      jtr[a] -= scaled * h;  // the residual falls where the clearance grows
-      for (int j = 0; j <= i; ++j) {
-        const int b = scratch.used[j];
-        Lane &entry = a > b ? jtj[a * columns + b] : jtj[b * columns + a];
-        entry += scaled * scratch.row[b];
-      }
+      jtr[a] -= scaled * hinge;  // the residual falls where the clearance grows
+      for (int j = 0; j <= i; ++j) add_to(a, scratch.used[j], scaled * scratch.row[scratch.used[j]]);
       scratch.marked[a] = 0;
     }
-    used = 0;
   }
 
-  void world(int group, int, const Lane &c, const Vector3 &x, const Vector3 &gradient) {
-    for (int a = model.groups[group].axis; a >= 0; a = where.axes[a].parent) add(a, x, gradient, 1.0);
-    flush(c);
-  }
-
-  // Axes that carry both change nothing.
-  void self(int pair, const Lane &c, const Vector3 &x, const Vector3 &y, const Vector3 &gradient) {
-    int a = model.groups[model.pairs[pair].first].axis, b = second_axis(model, pair);
-    while (a != b) {
-      if (a > b) {
-        add(a, x, gradient, 1.0);
-        a = where.axes[a].parent;
-      } else {
-        add(b, y, gradient, -1.0);
-        b = where.axes[b].parent;
+  void flush_many() {
+    each_axis([&](int column, const Lane *twist) {
+      // square * twist, from the lower triangle
+      Lane image[6];
+      Lane pull = twist[0] * sum[0];
+      for (int i = 1; i < 6; ++i) pull += twist[i] * sum[i];
+      jtr[column] -= pull;
+      for (int i = 0; i < 6; ++i) {
+        Lane entry(0.0);
+        for (int j = 0; j < 6; ++j) entry += square[i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i] * twist[j];
+        image[i] = entry;
       }
-    }
-    flush(c);
+      each_axis([&](int other, const Lane *second_twist) {
+        if (other > column) return;  // the lower triangle; each pair of axes of one column comes twice, as it should
+        Lane entry = second_twist[0] * image[0];
+        for (int i = 1; i < 6; ++i) entry += second_twist[i] * image[i];
+        jtj[column * columns + other] += entry;
+      });
+    });
+  }
+
+  MEMETIK_INLINE void add_to(int a, int b, const Lane &value) {
+    Lane &entry = a > b ? jtj[a * columns + b] : jtj[b * columns + a];
+    entry += value;
   }
 };
 
 // Residuals r = weight max(0, margin - c) of all contacts: adds J^T r to jtr (columns), J^T J to the lower triangle of
-// jtj (columns x columns, row major) and returns the sum of r^2.
-inline Lane accumulate_hinge(const CollisionView &model, const CollisionAxis *axes, const Frame *frames,
-                                     int columns, double margin, double weight, Lane *jtr, Lane *jtj,
-                                     const HingeScratch &scratch) {
+// jtj (columns x columns, row major) and returns the sum of r^2. axis_count: of the tree, for the scratch's moments.
+inline Lane accumulate_hinge(const CollisionView &model, const CollisionAxis *axes, int axis_count, const Frame *frames,
+                             int columns, double margin, double weight, Lane *jtr, Lane *jtj,
+                             const HingeScratch &scratch) {
   const Placed where = placed(axes, frames);
-  HingeSink sink{model, where, scratch, columns, weight, Lane(margin), Lane(0.0), jtr, jtj, 0};
+  for (int a = 0; a < axis_count; ++a) {
+    if (axes[a].frame < 0) continue;
+    const Frame &f = frames[axes[a].frame];
+    scratch.moments[a] = axes[a].prismatic ? f.z : cross(f.p, f.z);
+  }
+  HingeSink sink{model, where, scratch, columns, weight, Lane(margin), Lane(0.0), jtr, jtj, -1, -1, 0, {}, {}, {}, {}, {}};
   all_contacts(model, where, sink);
+  sink.flush();
   return sink.cost;
 }
 

@@ -10,6 +10,104 @@ inline namespace MEMETIK_ARCH {
 // Large enough that a call costs less than one more copy in the instruction cache.
 #define MEMETIK_SHARED inline __attribute__((noinline))
 
+// The corners of the cells that W points are in: values, x fastest, and where between them the point is.
+template <int W>
+struct Cell {
+  LaneOf<W> corners[8], fraction[3], scale;  // scale: cells per cell that is not divided
+};
+
+// One native vector of points, given in cells from the field's origin and inside its box.
+MEMETIK_INLINE void read_cells(const FieldView &field, const LaneOf<kNative> &x, const LaneOf<kNative> &y,
+                               const LaneOf<kNative> &z, Cell<kNative> &out) {
+  const int rows = field.cells[0] + 1, sheets = rows * (field.cells[1] + 1);
+#if defined(__AVX2__)
+  using Whole = int __attribute__((vector_size(kNative * 4)));
+  using Floats = float __attribute__((vector_size(kNative * 4)));
+  using Pairs = float __attribute__((vector_size(kNative * 8)));
+  const auto cell_of = [](const Vector &at, int last) {
+    const Whole cell = __builtin_convertvector(at, Whole);
+    return Whole(cell < last ? cell : Whole{} + last);
+  };
+  const Whole cx = cell_of(x.v, field.cells[0] - 1), cy = cell_of(y.v, field.cells[1] - 1),
+              cz = cell_of(z.v, field.cells[2] - 1);
+  const Whole cell = cx + field.cells[0] * (cy + field.cells[1] * cz);
+#if defined(__AVX512F__)
+  const Whole start = (Whole)_mm256_i32gather_epi32(field.starts, (__m256i)cell, 4);
+#else
+  const Whole start = (Whole)_mm_i32gather_epi32(field.starts, (__m128i)cell, 4);
+#endif
+  const Whole divided = start >= field.corner_count;
+  const Bits wide = __builtin_convertvector(divided, Bits);
+  const double brick = kBrick;
+  const Vector rx = x.v - __builtin_convertvector(cx, Vector), ry = y.v - __builtin_convertvector(cy, Vector),
+               rz = z.v - __builtin_convertvector(cz, Vector);
+  const Whole ix = cell_of(brick * rx, kBrick - 1), iy = cell_of(brick * ry, kBrick - 1),
+              iz = cell_of(brick * rz, kBrick - 1);
+  out.fraction[0].v = wide ? brick * rx - __builtin_convertvector(ix, Vector) : rx;
+  out.fraction[1].v = wide ? brick * ry - __builtin_convertvector(iy, Vector) : ry;
+  out.fraction[2].v = wide ? brick * rz - __builtin_convertvector(iz, Vector) : rz;
+  out.scale.v = wide ? Vector{} + brick : Vector{} + 1.0;
+  const Whole first = start + (divided & (ix + kBrickEdge * (iy + kBrickEdge * iz)));
+  const Whole row = divided ? Whole{} + kBrickEdge : Whole{} + rows;
+  const Whole sheet = divided ? Whole{} + kBrickEdge * kBrickEdge : Whole{} + sheets;
+  const auto gather = [&](const Whole &at, LaneOf<kNative> &low, LaneOf<kNative> &high) {
+    const double *values = reinterpret_cast<const double *>(field.values);
+#if defined(__AVX512F__)
+    const Pairs pairs = (Pairs)_mm512_i32gather_pd((__m256i)at, values, 4);
+    const Floats even = __builtin_shufflevector(pairs, pairs, 0, 2, 4, 6, 8, 10, 12, 14);
+    const Floats odd = __builtin_shufflevector(pairs, pairs, 1, 3, 5, 7, 9, 11, 13, 15);
+#else
+    const Pairs pairs = (Pairs)_mm256_i32gather_pd(values, (__m128i)at, 4);
+    const Floats even = __builtin_shufflevector(pairs, pairs, 0, 2, 4, 6);
+    const Floats odd = __builtin_shufflevector(pairs, pairs, 1, 3, 5, 7);
+#endif
+    low.v = __builtin_convertvector(even, Vector);
+    high.v = __builtin_convertvector(odd, Vector);
+  };
+  gather(first, out.corners[0], out.corners[1]);
+  gather(first + row, out.corners[2], out.corners[3]);
+  gather(first + sheet, out.corners[4], out.corners[5]);
+  gather(first + sheet + row, out.corners[6], out.corners[7]);
+#else
+  for (int lane = 0; lane < kNative; ++lane) {
+    const double at[3] = {x.v[lane], y.v[lane], z.v[lane]};
+    int cell[3];
+    double rest[3];
+    for (int k = 0; k < 3; ++k) {
+      cell[k] = at[k] < field.cells[k] ? int(at[k]) : field.cells[k] - 1;
+      rest[k] = at[k] - cell[k];
+    }
+    int start = field.starts[cell[0] + field.cells[0] * (cell[1] + field.cells[1] * cell[2])];
+    const bool divided = start >= field.corner_count;
+    if (divided) {
+      int inner[3];
+      for (int k = 0; k < 3; ++k) {
+        inner[k] = rest[k] * kBrick < kBrick ? int(rest[k] * kBrick) : kBrick - 1;
+        rest[k] = rest[k] * kBrick - inner[k];
+      }
+      start += inner[0] + kBrickEdge * (inner[1] + kBrickEdge * inner[2]);
+    }
+    out.scale.v[lane] = divided ? kBrick : 1.0;
+    const int row = divided ? kBrickEdge : rows, sheet = divided ? kBrickEdge * kBrickEdge : sheets;
+    for (int k = 0; k < 3; ++k) out.fraction[k].v[lane] = rest[k];
+    for (int corner = 0; corner < 8; ++corner)
+      out.corners[corner].v[lane] =
+          field.values[start + (corner & 1) + row * (corner >> 1 & 1) + sheet * (corner >> 2)];
+  }
+#endif
+}
+
+template <int W>
+MEMETIK_INLINE void read_cells(const FieldView &field, const LaneOf<W> &x, const LaneOf<W> &y, const LaneOf<W> &z,
+                               Cell<W> &out) {
+  Cell<W / 2> lo, hi;
+  read_cells(field, x.lo, y.lo, z.lo, lo);
+  read_cells(field, x.hi, y.hi, z.hi, hi);
+  for (int corner = 0; corner < 8; ++corner) out.corners[corner] = {lo.corners[corner], hi.corners[corner]};
+  for (int k = 0; k < 3; ++k) out.fraction[k] = {lo.fraction[k], hi.fraction[k]};
+  out.scale = {lo.scale, hi.scale};
+}
+
 // Interpolated distance at x (in the field's frame) and, where asked for, its gradient.
 // Outside the grid the nearest point c of the grid's box is read instead: every point y of the mesh then has
 // (x - c).(y - c) <= 0, so that sqrt(|x - c|^2 + d(c)^2) is a lower bound of the distance. The distance to the box
@@ -20,42 +118,9 @@ MEMETIK_SHARED Lane lookup(const FieldView &field, const Vector3 &x, Vector3 *gr
                      (x.z - Lane(field.origin[2])) * Lane(field.inverse_step)};
   const Vector3 top = {Lane(field.cells[0]), Lane(field.cells[1]), Lane(field.cells[2])};
   const Vector3 in = {clamp(g.x, Lane(0.0), top.x), clamp(g.y, Lane(0.0), top.y), clamp(g.z, Lane(0.0), top.z)};
-  Lane corners[8];
-  Lane fraction[3], scale;
-  const int rows = field.cells[0] + 1, sheets = rows * (field.cells[1] + 1);
-  for (int lane = 0; lane < kWidth; ++lane) {
-    const double at[3] = {get(in.x, lane), get(in.y, lane), get(in.z, lane)};
-    const int cell[3] = {at[0] < field.cells[0] ? int(at[0]) : field.cells[0] - 1,
-                         at[1] < field.cells[1] ? int(at[1]) : field.cells[1] - 1,
-                         at[2] < field.cells[2] ? int(at[2]) : field.cells[2] - 1};
-    double rest[3] = {at[0] - cell[0], at[1] - cell[1], at[2] - cell[2]};
-    int start = field.starts[cell[0] + field.cells[0] * (cell[1] + field.cells[1] * cell[2])];
-    int row = rows, sheet = sheets;
-    if (start >= field.corner_count) {
-      int inner[3];
-      for (int k = 0; k < 3; ++k) {
-        rest[k] *= kBrick;
-        inner[k] = rest[k] < kBrick ? int(rest[k]) : kBrick - 1;
-        rest[k] -= inner[k];
-      }
-      start += inner[0] + kBrickEdge * (inner[1] + kBrickEdge * inner[2]);
-      row = kBrickEdge;
-      sheet = kBrickEdge * kBrickEdge;
-      set(scale, lane, kBrick);
-    } else {
-      set(scale, lane, 1.0);
-    }
-    for (int k = 0; k < 3; ++k) set(fraction[k], lane, rest[k]);
-    const float *v = field.values + start;
-    set(corners[0], lane, v[0]);
-    set(corners[1], lane, v[1]);
-    set(corners[2], lane, v[row]);
-    set(corners[3], lane, v[row + 1]);
-    set(corners[4], lane, v[sheet]);
-    set(corners[5], lane, v[sheet + 1]);
-    set(corners[6], lane, v[sheet + row]);
-    set(corners[7], lane, v[sheet + row + 1]);
-  }
+  Cell<kWidth> cell;
+  read_cells(field, in.x, in.y, in.z, cell);
+  const Lane *corners = cell.corners, *fraction = cell.fraction;
   const Lane d0 = corners[1] - corners[0], d1 = corners[3] - corners[2], d2 = corners[5] - corners[4],
              d3 = corners[7] - corners[6];
   const Lane a0 = corners[0] + fraction[0] * d0, a1 = corners[2] + fraction[0] * d1,
@@ -64,7 +129,7 @@ MEMETIK_SHARED Lane lookup(const FieldView &field, const Vector3 &x, Vector3 *gr
   const Lane b0 = a0 + fraction[1] * e0, b1 = a2 + fraction[1] * e1;
   Lane value = b0 + fraction[2] * (b1 - b0);
   if (gradient != nullptr) {
-    const Lane s = scale * Lane(field.inverse_step);
+    const Lane s = cell.scale * Lane(field.inverse_step);
     const Lane x0 = d0 + fraction[1] * (d1 - d0), x1 = d2 + fraction[1] * (d3 - d2);
     *gradient = {s * (x0 + fraction[2] * (x1 - x0)), s * (e0 + fraction[2] * (e1 - e0)), s * (b1 - b0)};
   }

@@ -49,7 +49,7 @@ class FastModel:
         cost what their fields and fits cost, which are kept in memory and on disk.
     setting: "conservative" or "tight".
     protrusion: how far bodies may reach beyond the links' geometry; None takes what suits each shape,
-        2 to 10 mm, see `default_protrusion`.
+        2 to 8 mm, see `default_protrusion`.
     resolution: of distance fields, metres; None takes a third of the robot's smallest body, 1 to 4 mm.
     allowed, padding, self_collision: as for `CollisionModel`, whose pairs are checked.
     """

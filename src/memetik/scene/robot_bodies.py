@@ -72,10 +72,10 @@ class Piece:
 
 
 def default_protrusion(shape: Any) -> float:
-    """A fiftieth of a primitive's largest extent, from 2 to 8 mm; a fortieth of a mesh's, from 4 to 10 mm."""
+    """A fiftieth of a primitive's largest extent, from 2 to 8 mm; a fortieth of a mesh's, from 4 to 8 mm."""
     vertices = getattr(shape, "vertices", None)
     if vertices is not None:
-        return float(np.clip(np.ptp(vertices, axis=0).max() / 40.0, 0.004, 0.01))
+        return float(np.clip(np.ptp(vertices, axis=0).max() / 40.0, 0.004, 0.008))
     sizes = [np.max(getattr(shape, name)) for name in ("radius", "length", "size") if hasattr(shape, name)]
     return float(np.clip(max(sizes, default=0.2) / 50.0, 0.002, 0.008))
 
@@ -181,7 +181,8 @@ class BodyBuilder:
     ) -> tuple[list[tuple[int, int]], list[Piece]]:
         """Pairs (group, group or object after the groups), and the pieces that are objects in them.
 
-        Of two pieces, one takes part with its bodies; so does the other where its bodies are its shape.
+        Of two pieces the one whose bodies fit better takes part with them, the other with its shape; where the bodies
+        are the shape in both, both do.
         """
         pairs: list[tuple[int, int]] = []
         numbers: dict[int, int] = {}
@@ -194,7 +195,8 @@ class BodyBuilder:
                 if first.is_exact and second.is_exact:
                     pairs += [(a, b) for a in groups_of[i] for b in groups_of[j]]
                     continue
-                whole = i if len(first.fit) > len(second.fit) else j
+                coarse_first = (first.fit.protrusion, len(first.fit)) > (second.fit.protrusion, len(second.fit))
+                whole = i if coarse_first else j
                 if whole not in numbers:
                     numbers[whole] = len(self._groups) + len(objects)
                     objects.append(pieces[whole])
