@@ -1,5 +1,8 @@
 """Goals of the user's own: in Python by subclassing Goal, or as compiled functions by CompiledGoal."""
 
+# numba marks its public names in no way that pyright knows.
+# pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import inspect

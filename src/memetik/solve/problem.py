@@ -334,7 +334,7 @@ class Problem:
         try:
             plan = self._plans[key]
         except (KeyError, TypeError):
-            plan = self._plan(*bounds, collect, distinct)
+            plan = self._plan(bounds, collect, distinct)
             if len(self._plans) < MOST_PLANS:
                 self._plans[key] = plan
         try:
@@ -344,20 +344,8 @@ class Problem:
                 f"rng is a whole number not below zero, or two of them (seed, stream), not {rng!r}."
             ) from None
 
-    def _plan(
-        self,
-        timeout: Any,
-        evaluations: Any,
-        attempts: Any,
-        threads: Any,
-        refine: Any,
-        refine_evaluations: Any,
-        method: Any,
-        approximate: bool,
-        trace: bool,
-        collect: int,
-        distinct: float,
-    ) -> Any:
+    def _plan(self, bounds: tuple[Any, ...], collect: int, distinct: float) -> Any:
+        timeout, evaluations, attempts, threads, refine, refine_evaluations, method, approximate, trace = bounds
         for name, value in (("timeout", timeout), ("refine", refine)):
             if value is not None and not (isinstance(value, int | float | np.number) and value >= 0.0):
                 raise InvalidInputError(f"{name} is in seconds and must not be negative, not {value!r}.")
