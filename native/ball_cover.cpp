@@ -17,7 +17,8 @@ Members members_of(const double *centres, const double *radii, int64_t ball_coun
   std::vector<int32_t> order(sample_count);
   for (int64_t i = 0; i < sample_count; ++i) order[i] = int32_t(i);
   std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-    return samples[3 * int64_t(a)] < samples[3 * int64_t(b)] || (samples[3 * int64_t(a)] == samples[3 * int64_t(b)] && a < b);
+    return samples[3 * int64_t(a)] < samples[3 * int64_t(b)] ||
+           (samples[3 * int64_t(a)] == samples[3 * int64_t(b)] && a < b);
   });
   std::vector<double> x(sample_count), y(sample_count), z(sample_count), margin(sample_count);
   for (int64_t i = 0; i < sample_count; ++i) {
@@ -69,7 +70,8 @@ BallCover cover_by_balls(const double *centres, const double *radii, int64_t bal
   for (int32_t ball : chosen)
     for (int32_t sample : members[ball]) ++times[sample];
   for (int32_t ball : chosen) {
-    const bool needed = std::any_of(members[ball].begin(), members[ball].end(), [&](int32_t s) { return times[s] == 1; });
+    const bool needed =
+        std::any_of(members[ball].begin(), members[ball].end(), [&](int32_t s) { return times[s] == 1; });
     if (needed)
       cover.chosen.push_back(ball);
     else

@@ -137,8 +137,8 @@ std::pair<std::vector<int>, std::vector<bool>> cover_balls(Input<double> centres
   BallCover cover;
   {
     nb::gil_scoped_release release;
-    cover = cover_by_balls(centres.data(), radii.data(), int64_t(balls), samples.data(), margins.data(), int64_t(points),
-                           workers);
+    cover = cover_by_balls(centres.data(), radii.data(), int64_t(balls), samples.data(), margins.data(),
+                           int64_t(points), workers);
   }
   return {std::vector<int>(cover.chosen.begin(), cover.chosen.end()),
           std::vector<bool>(cover.covered.begin(), cover.covered.end())};
@@ -204,8 +204,9 @@ std::shared_ptr<const CollisionRobot> make_robot(Input<double> starts, Input<dou
                                                  Input<int32_t> samples, Input<double> sample_radii,
                                                  Input<int32_t> groups, Input<int32_t> object_places,
                                                  Input<int32_t> kinds, Input<double> poses, Input<double> sizes,
-                                                 Input<double> paddings, const std::vector<std::optional<Field>> &fields,
-                                                 Input<int32_t> pairs, Input<int32_t> chain, Input<double> arcs) {
+                                                 Input<double> paddings,
+                                                 const std::vector<std::optional<Field>> &fields, Input<int32_t> pairs,
+                                                 Input<int32_t> chain, Input<double> arcs) {
   const size_t body_count = radii.size(), group_count = groups.ndim() == 0 ? 0 : groups.shape(0);
   check_shape(starts, "starts", {body_count, 3});
   check_shape(ends, "ends", {body_count, 3});
@@ -227,7 +228,8 @@ std::shared_ptr<const CollisionRobot> make_robot(Input<double> starts, Input<dou
   }
   robot->objects = make_objects(specs_from(kinds, poses, sizes, paddings, fields));
   for (size_t i = 0; i < kinds.size(); ++i)
-    robot->link_objects.push_back({robot->objects.list[i], object_places.data()[2 * i], object_places.data()[2 * i + 1]});
+    robot->link_objects.push_back(
+        {robot->objects.list[i], object_places.data()[2 * i], object_places.data()[2 * i + 1]});
   for (size_t p = 0; p < pairs.size() / 2; ++p) robot->pairs.push_back({pairs.data()[2 * p], pairs.data()[2 * p + 1]});
   for (size_t c = 0; c < arcs.size(); ++c)
     robot->chain.push_back({chain.data()[2 * c], chain.data()[2 * c + 1], arcs.data()[c]});
@@ -242,7 +244,8 @@ std::shared_ptr<const CollisionWorld> make_world(std::shared_ptr<const Collision
                                                  const std::vector<uint32_t> &keys) {
   check_shape(checked, "checked", {robot->groups.size(), kinds.size()});
   std::vector<ObjectSpec> objects = specs_from(kinds, poses, sizes, paddings, fields);
-  if (!keys.empty() && keys.size() != objects.size()) throw std::invalid_argument("keys must have one entry per object.");
+  if (!keys.empty() && keys.size() != objects.size())
+    throw std::invalid_argument("keys must have one entry per object.");
   for (size_t i = 0; i < keys.size(); ++i) objects[i].key = keys[i];
   return std::make_shared<const CollisionWorld>(std::move(robot), objects,
                                                 std::vector<uint8_t>(checked.data(), checked.data() + checked.size()),
@@ -268,25 +271,29 @@ void run(const CollisionWorld &world, const Tree &owner, const Input<double> &q,
   });
 }
 
-#define MEMETIK_RUN [&](const CollisionKernels &kernels, const CollisionView &model, const TreeView &tree, \
-                        ptrdiff_t begin, ptrdiff_t end, void *scratch)
+#define MEMETIK_RUN                                                                                       \
+  [&](const CollisionKernels &kernels, const CollisionView &model, const TreeView &tree, ptrdiff_t begin, \
+      ptrdiff_t end, void *scratch)
 
 void clearance(const CollisionWorld &world, const Tree &owner, Input<double> q, double limit, Output out, int threads) {
   check_shape(out, "out", {q.shape(0)});
-  run(world, owner, q, threads,
+  run(
+      world, owner, q, threads,
       MEMETIK_RUN { kernels.clearance(model, tree, q.data(), limit, out.data(), begin, end, scratch); });
 }
 
 void collides(const CollisionWorld &world, const Tree &owner, Input<double> q, double margin, Flags out, int threads) {
   check_shape(out, "out", {q.shape(0)});
-  run(world, owner, q, threads,
+  run(
+      world, owner, q, threads,
       MEMETIK_RUN { kernels.collides(model, tree, q.data(), margin, out.data(), begin, end, scratch); });
 }
 
 void group_clearance(const CollisionWorld &world, const Tree &owner, Input<double> q, double limit, Output out,
                      int threads) {
   check_shape(out, "out", {q.shape(0), world.robot().groups.size() + world.robot().link_objects.size()});
-  run(world, owner, q, threads,
+  run(
+      world, owner, q, threads,
       MEMETIK_RUN { kernels.group_clearance(model, tree, q.data(), limit, out.data(), begin, end, scratch); });
 }
 
@@ -295,9 +302,10 @@ void nearest(const CollisionWorld &world, const Tree &owner, Input<double> q, do
   check_shape(out, "out", {q.shape(0)});
   check_shape(gradient, "gradient", {q.shape(0), size_t(owner.view().dof)});
   check_shape(between, "between", {q.shape(0), 2});
-  run(world, owner, q, threads, MEMETIK_RUN {
-    kernels.nearest(model, tree, q.data(), limit, out.data(), gradient.data(), between.data(), begin, end, scratch);
-  });
+  run(
+      world, owner, q, threads, MEMETIK_RUN {
+        kernels.nearest(model, tree, q.data(), limit, out.data(), gradient.data(), between.data(), begin, end, scratch);
+      });
 }
 
 void hinge(const CollisionWorld &world, const Tree &owner, Input<double> q, double margin, Output cost, Output gradient,
@@ -307,15 +315,17 @@ void hinge(const CollisionWorld &world, const Tree &owner, Input<double> q, doub
   check_shape(gradient, "gradient", {q.shape(0), dof});
   if (normal) check_shape(*normal, "normal", {q.shape(0), dof, dof});
   double *const matrix = normal ? normal->data() : nullptr;
-  run(world, owner, q, threads, MEMETIK_RUN {
-    kernels.hinge(model, tree, q.data(), margin, cost.data(), gradient.data(), matrix, begin, end, scratch);
-  });
+  run(
+      world, owner, q, threads, MEMETIK_RUN {
+        kernels.hinge(model, tree, q.data(), margin, cost.data(), gradient.data(), matrix, begin, end, scratch);
+      });
 }
 
 void free_length(const CollisionWorld &world, const Tree &owner, Input<double> q, double margin, Output out,
                  int threads) {
   check_shape(out, "out", {q.shape(0)});
-  run(world, owner, q, threads,
+  run(
+      world, owner, q, threads,
       MEMETIK_RUN { kernels.free_length(model, tree, q.data(), margin, out.data(), begin, end, scratch); });
 }
 
@@ -333,11 +343,25 @@ void bind_collision(nb::module_ &m) {
       .def_static("restore", &restore_field, "values"_a, "starts"_a, "origin"_a, "cells"_a, "bounds"_a, "step"_a,
                   "offset"_a, "shell"_a)
       .def("evaluate", &evaluate_field, "points"_a, "value"_a, "gradient"_a.none(), "threads"_a)
-      .def_prop_ro("values", [](nb::handle self) { return borrowed(nb::cast<const DistanceField &>(self).values(), self); })
-      .def_prop_ro("starts", [](nb::handle self) { return borrowed(nb::cast<const DistanceField &>(self).starts(), self); })
-      .def_prop_ro("origin", [](const DistanceField &f) { const FieldView v = f.view(); return std::vector<double>(v.origin, v.origin + 3); })
-      .def_prop_ro("bounds", [](const DistanceField &f) { const FieldView v = f.view(); return std::vector<double>{v.low[0], v.low[1], v.low[2], v.high[0], v.high[1], v.high[2]}; })
-      .def_prop_ro("cells", [](const DistanceField &f) { const FieldView v = f.view(); return std::vector<int>(v.cells, v.cells + 3); })
+      .def_prop_ro("values",
+                   [](nb::handle self) { return borrowed(nb::cast<const DistanceField &>(self).values(), self); })
+      .def_prop_ro("starts",
+                   [](nb::handle self) { return borrowed(nb::cast<const DistanceField &>(self).starts(), self); })
+      .def_prop_ro("origin",
+                   [](const DistanceField &f) {
+                     const FieldView v = f.view();
+                     return std::vector<double>(v.origin, v.origin + 3);
+                   })
+      .def_prop_ro("bounds",
+                   [](const DistanceField &f) {
+                     const FieldView v = f.view();
+                     return std::vector<double>{v.low[0], v.low[1], v.low[2], v.high[0], v.high[1], v.high[2]};
+                   })
+      .def_prop_ro("cells",
+                   [](const DistanceField &f) {
+                     const FieldView v = f.view();
+                     return std::vector<int>(v.cells, v.cells + 3);
+                   })
       .def_prop_ro("step", [](const DistanceField &f) { return f.view().step; })
       .def_prop_ro("band", [](const DistanceField &f) { return f.view().band; })
       .def_prop_ro("offset", [](const DistanceField &f) { return f.view().offset; })
@@ -354,16 +378,20 @@ void bind_collision(nb::module_ &m) {
         "Numbers of few balls that cover all samples that any ball covers, and per sample whether it is covered.");
 
   nb::class_<CollisionRobot>(m, "CollisionRobot", "Spheres and capsules on the axes of a tree, in groups.")
-      .def_static("build", &make_robot, "starts"_a, "ends"_a, "radii"_a, "samples"_a, "sample_radii"_a, "groups"_a,
-                  "object_places"_a, "kinds"_a, "poses"_a, "sizes"_a, "paddings"_a, "fields"_a, "pairs"_a, "chain"_a,
-                  "arcs"_a,
-                  "groups: rows (axis, link, first body, count); object_places: rows (axis, link), and the objects' shapes; "
-                  "pairs: rows (group, group or number of groups + object); chain: rows (group, body), from the tip on.");
+      .def_static(
+          "build", &make_robot, "starts"_a, "ends"_a, "radii"_a, "samples"_a, "sample_radii"_a, "groups"_a,
+          "object_places"_a, "kinds"_a, "poses"_a, "sizes"_a, "paddings"_a, "fields"_a, "pairs"_a, "chain"_a, "arcs"_a,
+          "groups: rows (axis, link, first body, count); object_places: rows (axis, link), and the objects' shapes; "
+          "pairs: rows (group, group or number of groups + object); chain: rows (group, body), from the tip on.");
   nb::class_<CollisionWorld>(m, "CollisionWorld", "A robot's bodies among objects; immutable.")
       .def_static("build", &make_world, "robot"_a, "kinds"_a, "poses"_a, "sizes"_a, "paddings"_a, "fields"_a,
                   "checked"_a, "conservative"_a, "keys"_a = std::vector<uint32_t>())
-      .def("moved", [](const CollisionWorld &world, Input<double> poses) { return world.moved(placements_from(poses, world.object_count())); },
-           "poses"_a, "The same world with its objects at other poses (objects, 3, 4).")
+      .def(
+          "moved",
+          [](const CollisionWorld &world, Input<double> poses) {
+            return world.moved(placements_from(poses, world.object_count()));
+          },
+          "poses"_a, "The same world with its objects at other poses (objects, 3, 4).")
       .def("clearance", &clearance, "tree"_a, "q"_a, "limit"_a, "out"_a, "threads"_a)
       .def("collides", &collides, "tree"_a, "q"_a, "margin"_a, "out"_a, "threads"_a)
       .def("group_clearance", &group_clearance, "tree"_a, "q"_a, "limit"_a, "out"_a, "threads"_a)

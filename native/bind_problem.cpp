@@ -39,11 +39,13 @@ Placement to_placement(const Input<double> &array) {
 
 using PointTuple = std::tuple<int, Input<double>>;
 // kind, loss, goal, frame, reference, entries, rows, priority, weight, tolerance, data, loss data
-using TermTuple = std::tuple<int, int, int, int, int, std::vector<int>, int, int, double, double, Input<double>, std::vector<double>>;
+using TermTuple =
+    std::tuple<int, int, int, int, int, std::vector<int>, int, int, double, double, Input<double>, std::vector<double>>;
 
 Problem *make_problem(const Tree &tree, const std::vector<PointTuple> &points, const std::vector<TermTuple> &terms,
                       Input<double> lower, Input<double> upper, const std::vector<int> &held,
-                      const std::vector<std::tuple<int, int>> &targets, const std::vector<std::tuple<int, int, int, int>> &copies,
+                      const std::vector<std::tuple<int, int>> &targets,
+                      const std::vector<std::tuple<int, int, int, int>> &copies,
                       const std::vector<std::tuple<int, int, int>> &seed_copies, bool with_bodies,
                       const std::vector<std::shared_ptr<const Geometry>> &geometries) {
   std::vector<PointSpec> point_specs;
@@ -51,10 +53,12 @@ Problem *make_problem(const Tree &tree, const std::vector<PointTuple> &points, c
   std::vector<TermSpec> specs;
   std::vector<int> offsets;
   int offset = 0;
-  for (const auto &[kind, loss, goal, frame, reference, entries, rows, priority, weight, tolerance, data, loss_data] : terms) {
+  for (const auto &[kind, loss, goal, frame, reference, entries, rows, priority, weight, tolerance, data, loss_data] :
+       terms) {
     if (kind < 0 || kind > int(TermKind::contacts)) throw std::invalid_argument("a term has an unknown kind.");
     if (loss < 0 || loss > int(Loss::swamp_groove)) throw std::invalid_argument("a term has an unknown loss.");
-    specs.push_back({TermKind(kind), Loss(loss), goal, frame, reference, entries, rows, priority, weight, tolerance, to_vector(data), loss_data});
+    specs.push_back({TermKind(kind), Loss(loss), goal, frame, reference, entries, rows, priority, weight, tolerance,
+                     to_vector(data), loss_data});
     offsets.push_back(offset);
     offset += int(data.size());
   }
@@ -71,7 +75,8 @@ Problem *make_problem(const Tree &tree, const std::vector<PointTuple> &points, c
   };
   std::vector<TargetSpec> target_specs;
   for (const auto &[size, form] : targets) {
-    if (form < 0 || form > int(TargetForm::direction)) throw std::invalid_argument("an open target has an unknown form.");
+    if (form < 0 || form > int(TargetForm::direction))
+      throw std::invalid_argument("an open target has an unknown form.");
     target_specs.push_back({size, TargetForm(form)});
   }
   std::vector<TargetCopy> target_copies;
@@ -106,8 +111,9 @@ void apply(const Settings &s, SolveRequest &request) {
 
 // None where targets or seed have to be mended first, or told what is wrong with them.
 nb::object solve_one(const Problem &problem, nb::tuple targets, Input<double> posture, const Settings &settings,
-                     std::optional<Input<double>> base, nb::object valid, nb::object callback, const CollisionWorld *world,
-                     const CollisionWorld *certain_world, double margin, nb::object touches) {
+                     std::optional<Input<double>> base, nb::object valid, nb::object callback,
+                     const CollisionWorld *world, const CollisionWorld *certain_world, double margin,
+                     nb::object touches) {
   SolveRequest request;
   apply(settings, request);
   const ProblemView v = problem.view();
@@ -119,19 +125,24 @@ nb::object solve_one(const Problem &problem, nb::tuple targets, Input<double> po
   arrays.reserve(targets.size());
   for (size_t k = 0; k < targets.size(); ++k) {
     if (!nb::try_cast(targets[k], arrays.emplace_back())) return nb::none();
-    if (arrays.back().size() != size_t(problem.targets()[k].size) || !clean(problem.targets()[k], arrays.back().data())) return nb::none();
+    if (arrays.back().size() != size_t(problem.targets()[k].size) || !clean(problem.targets()[k], arrays.back().data()))
+      return nb::none();
     request.targets.push_back(arrays.back().data());
   }
   request.posture = posture.data();
   Placement base_placement;
   if (base) base_placement = to_placement(*base), request.base = &base_placement;
   PythonCallback python{callback, &problem};
-  if (!callback.is_none()) request.callback = call_python, request.context = &python;
-  else if (v.callback_count) throw std::invalid_argument("this problem has goals of the user's own, and no callback was given.");
-  if ((world == nullptr) != (certain_world == nullptr)) throw std::invalid_argument("a world comes with its certain version.");
+  if (!callback.is_none())
+    request.callback = call_python, request.context = &python;
+  else if (v.callback_count)
+    throw std::invalid_argument("this problem has goals of the user's own, and no callback was given.");
+  if ((world == nullptr) != (certain_world == nullptr))
+    throw std::invalid_argument("a world comes with its certain version.");
   if (world) {
     if (problem.collision_axes().empty()) throw std::invalid_argument("this problem was made without bodies.");
-    if (size_t(world->robot().axis_count) > problem.collision_axes().size() || size_t(certain_world->robot().axis_count) > problem.collision_axes().size())
+    if (size_t(world->robot().axis_count) > problem.collision_axes().size() ||
+        size_t(certain_world->robot().axis_count) > problem.collision_axes().size())
       throw std::invalid_argument("the world was made for a robot with more axes.");
     request.world = world, request.certain_world = certain_world, request.margin = margin;
   }
@@ -160,7 +171,8 @@ nb::object solve_one(const Problem &problem, nb::tuple targets, Input<double> po
     nb::gil_scoped_release release;
     outcome = solve(problem, request);
   }
-  if (raised || outcome.ending == Ending::interrupted || outcome.ending == Ending::failed || PyErr_Occurred()) throw nb::python_error();
+  if (raised || outcome.ending == Ending::interrupted || outcome.ending == Ending::failed || PyErr_Occurred())
+    throw nb::python_error();
   return nb::cast(std::move(outcome));
 }
 
@@ -174,7 +186,8 @@ struct Batch {
 nb::dict solve_batch(const Problem &problem, nb::tuple targets, Input<double> postures, const Settings &settings,
                      std::optional<Input<double>> bases, size_t count, size_t first) {
   const ProblemView v = problem.view();
-  if (v.callback_count) throw std::invalid_argument("goals of the user's own are solved one by one, not in a native batch.");
+  if (v.callback_count)
+    throw std::invalid_argument("goals of the user's own are solved one by one, not in a native batch.");
   if (v.contact_count) throw std::invalid_argument(kNeedsWorld);
   const size_t seeds = postures.ndim() == 2 ? postures.shape(0) : 0;
   check_shape(postures, "seeds", {seeds, size_t(v.dof)});
@@ -186,18 +199,22 @@ nb::dict solve_batch(const Problem &problem, nb::tuple targets, Input<double> po
   for (size_t k = 0; k < targets.size(); ++k) {
     arrays.push_back(nb::cast<Input<double>>(targets[k]));
     const size_t size = size_t(problem.targets()[k].size), rows = arrays.back().size() / std::max<size_t>(size, 1);
-    if (rows * size != arrays.back().size() || (rows != 1 && rows != count)) throw std::invalid_argument("a batch of targets has the wrong size.");
+    if (rows * size != arrays.back().size() || (rows != 1 && rows != count))
+      throw std::invalid_argument("a batch of targets has the wrong size.");
     strides.push_back(rows == 1 ? 0 : size);
     for (size_t i = 0; i < rows; ++i)
       if (!clean(problem.targets()[k], arrays.back().data() + i * size))
-        throw std::invalid_argument("target " + std::to_string(first + i) + " is not a clean pose, rotation or direction.");
+        throw std::invalid_argument("target " + std::to_string(first + i) +
+                                    " is not a clean pose, rotation or direction.");
   }
   if (bases && (bases->ndim() != 3 || bases->shape(0) != count || bases->shape(1) != 4 || bases->shape(2) != 4))
     throw std::invalid_argument("bases must have shape (N, 4, 4).");
   const size_t terms = size_t(v.term_count), dof = size_t(v.dof);
   auto batch = std::make_unique<Batch>();
-  batch->q.resize(count * dof), batch->errors.resize(count * terms), batch->cost.resize(count), batch->preference.resize(count);
-  batch->seconds.resize(count), batch->success.resize(count), batch->evaluations.resize(count), batch->starts.resize(count);
+  batch->q.resize(count * dof), batch->errors.resize(count * terms), batch->cost.resize(count),
+      batch->preference.resize(count);
+  batch->seconds.resize(count), batch->success.resize(count), batch->evaluations.resize(count),
+      batch->starts.resize(count);
   std::atomic<size_t> next{0};
   std::atomic<bool> stop{false};
   const auto work = [&](bool main) {
@@ -229,7 +246,8 @@ nb::dict solve_batch(const Problem &problem, nb::tuple targets, Input<double> po
         const Outcome &o = outcomes[i - begin];
         std::copy(o.q.begin(), o.q.end(), batch->q.begin() + long(i * dof));
         std::copy(o.errors.begin(), o.errors.end(), batch->errors.begin() + long(i * terms));
-        batch->cost[i] = o.cost, batch->preference[i] = o.preference, batch->seconds[i] = o.seconds, batch->success[i] = o.success;
+        batch->cost[i] = o.cost, batch->preference[i] = o.preference, batch->seconds[i] = o.seconds,
+        batch->success[i] = o.success;
         batch->evaluations[i] = o.counts.evaluations, batch->starts[i] = o.counts.starts;
       }
       if (main && std::chrono::steady_clock::now() - last > std::chrono::milliseconds(50)) {
@@ -251,7 +269,8 @@ nb::dict solve_batch(const Problem &problem, nb::tuple targets, Input<double> po
   const auto give = [&](const char *name, auto &values, std::initializer_list<size_t> shape) {
     using T = typename std::remove_reference_t<decltype(values)>::value_type;
     auto *moved = new std::remove_reference_t<decltype(values)>(std::move(values));
-    nb::capsule owner(moved, [](void *p) noexcept { delete static_cast<std::remove_reference_t<decltype(values)> *>(p); });
+    nb::capsule owner(moved,
+                      [](void *p) noexcept { delete static_cast<std::remove_reference_t<decltype(values)> *>(p); });
     result[name] = nb::cast(nb::ndarray<nb::numpy, T>(moved->data(), shape, owner));
   };
   give("q", batch->q, {count, dof});
@@ -265,8 +284,8 @@ nb::dict solve_batch(const Problem &problem, nb::tuple targets, Input<double> po
   return result;
 }
 
-nb::tuple evaluate_rows(const Problem &problem, nb::tuple targets, Input<double> posture, Input<double> variables, int priority,
-                        const CollisionWorld *world) {
+nb::tuple evaluate_rows(const Problem &problem, nb::tuple targets, Input<double> posture, Input<double> variables,
+                        int priority, const CollisionWorld *world) {
   const ProblemView v = problem.view();
   check_shape(posture, "posture", {size_t(v.dof)});
   check_shape(variables, "variables", {variables.ndim() == 2 ? variables.shape(0) : 0, size_t(v.variable_count)});
@@ -276,7 +295,8 @@ nb::tuple evaluate_rows(const Problem &problem, nb::tuple targets, Input<double>
   std::vector<Input<double>> arrays;
   for (size_t k = 0; k < targets.size(); ++k) {
     arrays.push_back(nb::cast<Input<double>>(targets[k]));
-    if (arrays.back().size() != size_t(problem.targets()[k].size)) throw std::invalid_argument("a target has the wrong number of entries.");
+    if (arrays.back().size() != size_t(problem.targets()[k].size))
+      throw std::invalid_argument("a target has the wrong number of entries.");
   }
   for (const TargetCopy &copy : problem.copies()) data[size_t(copy.to)] = arrays[size_t(copy.target)].data()[copy.from];
   const SearchKernels &kernels = active_search_kernels();
@@ -296,7 +316,8 @@ nb::tuple evaluate_rows(const Problem &problem, nb::tuple targets, Input<double>
   nb::capsule jacobian_owner(jacobian, [](void *p) noexcept { delete[] static_cast<double *>(p); });
   std::fill(residual, residual + count * rows, 0.0);
   kernels.evaluate(v, memory.get(), control, variables.data(), int(count), priority, residual, jacobian);
-  return nb::make_tuple(Array(residual, {count, rows}, residual_owner), Array(jacobian, {count, rows, n}, jacobian_owner));
+  return nb::make_tuple(Array(residual, {count, rows}, residual_owner),
+                        Array(jacobian, {count, rows, n}, jacobian_owner));
 }
 
 }  // namespace
@@ -322,9 +343,10 @@ void bind_problem(nb::module_ &m) {
       .def_rw("seed_patience", &SearchOptions::seed_patience);
 
   nb::class_<Settings>(m, "Settings", "How long and how a problem is solved.")
-      .def(nb::init<double, int64_t, int64_t, uint64_t, uint64_t, int, double, int64_t, int64_t, double, bool, bool, SearchOptions>(), "timeout"_a,
-           "evaluations"_a, "attempts"_a, "rng"_a, "stream"_a, "threads"_a, "refine"_a, "refine_evaluations"_a, "collect"_a,
-           "distinct"_a, "approximate"_a, "trace"_a, "options"_a)
+      .def(nb::init<double, int64_t, int64_t, uint64_t, uint64_t, int, double, int64_t, int64_t, double, bool, bool,
+                    SearchOptions>(),
+           "timeout"_a, "evaluations"_a, "attempts"_a, "rng"_a, "stream"_a, "threads"_a, "refine"_a,
+           "refine_evaluations"_a, "collect"_a, "distinct"_a, "approximate"_a, "trace"_a, "options"_a)
       .def(
           "drawn",
           [](Settings settings, uint64_t rng, uint64_t stream) {
@@ -344,7 +366,8 @@ void bind_problem(nb::module_ &m) {
       .def_prop_ro("profile",
                    [](const Outcome &o) {
                      nb::dict shares;
-                     shares["setup"] = o.profile.setup, shares["search"] = o.profile.search, shares["verify"] = o.profile.verify;
+                     shares["setup"] = o.profile.setup, shares["search"] = o.profile.search,
+                     shares["verify"] = o.profile.verify;
                      shares["predicates"] = o.profile.predicates, shares["refine"] = o.profile.refine;
                      return shares;
                    })
@@ -374,8 +397,9 @@ void bind_problem(nb::module_ &m) {
       .def_ro("generation", &Outcome::generation);
 
   nb::class_<Problem>(m, "Problem", "A compiled problem.")
-      .def(nb::new_(&make_problem), "tree"_a, "points"_a, "terms"_a, "lower"_a, "upper"_a, "held"_a, "targets"_a, "copies"_a,
-           "seed_copies"_a, "with_bodies"_a = false, "geometries"_a = std::vector<std::shared_ptr<const Geometry>>())
+      .def(nb::new_(&make_problem), "tree"_a, "points"_a, "terms"_a, "lower"_a, "upper"_a, "held"_a, "targets"_a,
+           "copies"_a, "seed_copies"_a, "with_bodies"_a = false,
+           "geometries"_a = std::vector<std::shared_ptr<const Geometry>>())
       .def_prop_ro("variables", [](const Problem &p) { return p.sources(); })
       .def_prop_ro("rows", [](const Problem &p) { return p.view().row_count; })
       .def_prop_ro("must_rows", [](const Problem &p) { return p.view().must_rows; })
@@ -386,12 +410,13 @@ void bind_problem(nb::module_ &m) {
                      for (int t = 0; t < v.term_count; ++t) goals.push_back(v.terms[t].goal);
                      return goals;
                    })
-      .def("evaluate", &evaluate_rows, "targets"_a, "posture"_a, "variables"_a, "priority"_a = 1000, "world"_a = nb::none(),
-           "Weighted residuals (N, rows) and their Jacobians (N, rows, variables).")
+      .def("evaluate", &evaluate_rows, "targets"_a, "posture"_a, "variables"_a, "priority"_a = 1000,
+           "world"_a = nb::none(), "Weighted residuals (N, rows) and their Jacobians (N, rows, variables).")
       .def("solve", &solve_one, "targets"_a, "posture"_a, "settings"_a, "base"_a = nb::none(), "valid"_a = nb::none(),
            "callback"_a = nb::none(), "world"_a = nb::none(), "certain_world"_a = nb::none(), "margin"_a = 0.0,
            "touches"_a = nb::none())
-      .def("solve_batch", &solve_batch, "targets"_a, "postures"_a, "settings"_a, "bases"_a.none(), "count"_a, "first"_a);
+      .def("solve_batch", &solve_batch, "targets"_a, "postures"_a, "settings"_a, "bases"_a.none(), "count"_a,
+           "first"_a);
 }
 
 }  // namespace memetik

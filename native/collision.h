@@ -1,7 +1,8 @@
 // Collision over lanes: clearances, contacts with their derivatives, hinge costs. Included by kernels only.
 //
 // A contact is a clearance c with a point x of the robot and the gradient of c by x, in the world. Bodies are fixed to
-// axes, so that c changes with the joint of axis j (position p_j, direction z_j) at the rate gradient.(z_j x (x - p_j)).
+// axes, so that c changes with the joint of axis j (position p_j, direction z_j) at the rate gradient.(z_j x (x -
+// p_j)).
 #pragma once
 
 #include "field_lookup.h"
@@ -19,7 +20,8 @@ MEMETIK_SHARED Lane primitive_distance(const WorldObject &object, const Vector3 
       gradient = {zero, zero, one};
       return x.z;
     case ObjectKind::box: {
-      const Vector3 sign = {select(x.x < zero, -one, one), select(x.y < zero, -one, one), select(x.z < zero, -one, one)};
+      const Vector3 sign = {select(x.x < zero, -one, one), select(x.y < zero, -one, one),
+                            select(x.z < zero, -one, one)};
       const Vector3 q = {sign.x * x.x - Lane(object.size[0]), sign.y * x.y - Lane(object.size[1]),
                          sign.z * x.z - Lane(object.size[2])};
       const Vector3 out = {max(q.x, zero), max(q.y, zero), max(q.z, zero)};
@@ -70,10 +72,10 @@ struct ObjectPoint {
 
 // Least distance over the segment from a, length `length` along the unit vector u, to a convex primitive.
 // Where the tangents at both ends of an interval meet is a lower bound of the function between them; the search ends
-// once that is near enough to the best value seen, or above `enough`, in every lane. The next point is in turns where the
-// tangents meet, which finds kinks, and where the secant of the slope is zero, which finds smooth minima.
-MEMETIK_SHARED ObjectPoint segment_distance(const WorldObject &object, const Vector3 &a, const Vector3 &u, double length,
-                                            const Lane &enough) {
+// once that is near enough to the best value seen, or above `enough`, in every lane. The next point is in turns where
+// the tangents meet, which finds kinks, and where the secant of the slope is zero, which finds smooth minima.
+MEMETIK_SHARED ObjectPoint segment_distance(const WorldObject &object, const Vector3 &a, const Vector3 &u,
+                                            double length, const Lane &enough) {
   constexpr int kSteps = 24;
   constexpr double kTolerance = 1e-6;
   const Lane zero(0.0), tiny(1e-300);
@@ -114,8 +116,8 @@ MEMETIK_SHARED ObjectPoint segment_distance(const WorldObject &object, const Vec
 }
 
 // Nearest points of two segments p + s u, s in [0, a] and r + t v, t in [0, b]; u, v unit vectors (or of no length).
-MEMETIK_SHARED void nearest_of_segments(const Vector3 &p, const Vector3 &u, double a, const Vector3 &r, const Vector3 &v,
-                                        double b, Vector3 &x, Vector3 &y) {
+MEMETIK_SHARED void nearest_of_segments(const Vector3 &p, const Vector3 &u, double a, const Vector3 &r,
+                                        const Vector3 &v, double b, Vector3 &x, Vector3 &y) {
   const Lane zero(0.0), end_a(a), end_b(b);
   const Vector3 w = p - r;
   if (a == 0 && b == 0) {
@@ -254,8 +256,9 @@ inline void world_contacts(const CollisionView &model, const Placed &placed, Sin
     for (int o = 0; o < model.object_count && !sink.done(); ++o) {
       if (!checked[o]) continue;
       const WorldObject &object = model.objects[o];
-      group_contacts(model, group, frame, object, FixedPose{object.pose}, sink,
-                     [&](const Lane &c, const Vector3 &x, const Vector3 &gradient) { sink.world(g, o, c, x, gradient); });
+      group_contacts(
+          model, group, frame, object, FixedPose{object.pose}, sink,
+          [&](const Lane &c, const Vector3 &x, const Vector3 &gradient) { sink.world(g, o, c, x, gradient); });
     }
   }
 }
@@ -301,7 +304,9 @@ inline void self_contacts(const CollisionView &model, const Placed &placed, Sink
       continue;
     }
     const LinkObject &second = model.link_objects[other - model.group_count];
-    const auto report = [&](const Lane &c, const Vector3 &x, const Vector3 &gradient) { sink.self(p, c, x, x, gradient); };
+    const auto report = [&](const Lane &c, const Vector3 &x, const Vector3 &gradient) {
+      sink.self(p, c, x, x, gradient);
+    };
     if (second.axis < 0)
       group_contacts(model, first, placed.of(first.axis), second.object, FixedPose{second.object.pose}, sink, report);
     else
@@ -329,12 +334,14 @@ struct ClearanceSink {
   MEMETIK_INLINE const Lane &enough() const { return best; }
   MEMETIK_INLINE bool done() const { return false; }
   MEMETIK_INLINE void world(int, int, const Lane &c, const Vector3 &, const Vector3 &) { best = min(best, c); }
-  MEMETIK_INLINE void self(int, const Lane &c, const Vector3 &, const Vector3 &, const Vector3 &) { best = min(best, c); }
+  MEMETIK_INLINE void self(int, const Lane &c, const Vector3 &, const Vector3 &, const Vector3 &) {
+    best = min(best, c);
+  }
 };
 
 // Least clearance, at most `limit`; the smaller the limit, the faster.
 inline Lane least_clearance(const CollisionView &model, const CollisionAxis *axes, const Frame *frames,
-                                    const Lane &limit) {
+                            const Lane &limit) {
   ClearanceSink sink{limit};
   all_contacts(model, placed(axes, frames), sink);
   return sink.best;
@@ -358,7 +365,7 @@ struct CollidesSink {
 
 // Lanes with a clearance below the margin; lanes in `ignored` count as decided and cost nothing.
 inline Mask collides(const CollisionView &model, const CollisionAxis *axes, const Frame *frames, double margin,
-                             const Mask &ignored) {
+                     const Mask &ignored) {
   CollidesSink sink{Lane(margin), ignored, select(ignored, Lane(-kFar), Lane(margin))};
   if (!sink.done()) all_contacts(model, placed(axes, frames), sink);
   return sink.hit & ~ignored;
@@ -380,7 +387,7 @@ struct HingeCostSink {
 
 // Sum of weight^2 max(0, margin - c)^2 over all contacts.
 inline Lane hinge_cost(const CollisionView &model, const CollisionAxis *axes, const Frame *frames, double margin,
-                               double weight) {
+                       double weight) {
   HingeCostSink sink{Lane(margin), Lane(0.0)};
   all_contacts(model, placed(axes, frames), sink);
   return Lane(weight * weight) * sink.cost;
@@ -395,9 +402,10 @@ struct HingeScratch {
 };
 
 // A contact's clearance changes with axis j at the rate W_j.w, w = (x cross g, g) with its point x and gradient g,
-// W_j = (z_j, p_j cross z_j) for a turn, (0, z_j) for a slide. Contacts between the same two rigid parts share the W_j, so
-// that their sums of w w^T and h w are taken first and the joints come in once. Axes that carry both parts change nothing,
-// and the second part's count negative; w is the same for both, for the gradient is along the line between the points.
+// W_j = (z_j, p_j cross z_j) for a turn, (0, z_j) for a slide. Contacts between the same two rigid parts share the W_j,
+// so that their sums of w w^T and h w are taken first and the joints come in once. Axes that carry both parts change
+// nothing, and the second part's count negative; w is the same for both, for the gradient is along the line between the
+// points.
 struct HingeSink {
   static constexpr bool kGradient = true;
   const CollisionView &model;
@@ -464,8 +472,12 @@ struct HingeSink {
         const Lane sign(ahead ? axis.multiplier : -axis.multiplier);
         const Vector3 &z = where.frames[axis.frame].z, &m = scratch.moments[ahead ? a : b];
         const Lane zero(0.0);
-        const Lane twist[6] = {axis.prismatic ? zero : sign * z.x, axis.prismatic ? zero : sign * z.y,
-                               axis.prismatic ? zero : sign * z.z, sign * m.x, sign * m.y, sign * m.z};
+        const Lane twist[6] = {axis.prismatic ? zero : sign * z.x,
+                               axis.prismatic ? zero : sign * z.y,
+                               axis.prismatic ? zero : sign * z.z,
+                               sign * m.x,
+                               sign * m.y,
+                               sign * m.z};
         visit(axis.column, twist);
       }
       (ahead ? a : b) = axis.parent;
@@ -540,7 +552,8 @@ inline Lane accumulate_hinge(const CollisionView &model, const CollisionAxis *ax
     const Frame &f = frames[axes[a].frame];
     scratch.moments[a] = axes[a].prismatic ? f.z : cross(f.p, f.z);
   }
-  HingeSink sink{model, where, scratch, columns, weight, Lane(margin), Lane(0.0), jtr, jtj, -1, -1, 0, {}, {}, {}, {}, {}};
+  HingeSink sink{model, where, scratch, columns, weight, Lane(margin), Lane(0.0), jtr, jtj,
+                 -1,    -1,    0,       {},      {},     {},           {},        {}};
   all_contacts(model, where, sink);
   sink.flush();
   return sink.cost;
@@ -548,8 +561,7 @@ inline Lane accumulate_hinge(const CollisionView &model, const CollisionAxis *ax
 
 // Arc length from the chain's tip to the first sample with a clearance from the world below the margin; kFar where
 // there is none.
-inline Lane free_length(const CollisionView &model, const CollisionAxis *axes, const Frame *frames,
-                                double margin) {
+inline Lane free_length(const CollisionView &model, const CollisionAxis *axes, const Frame *frames, double margin) {
   const Placed where = placed(axes, frames);
   const Lane limit(margin);
   Lane arc(kFar);
@@ -571,7 +583,8 @@ inline Lane free_length(const CollisionView &model, const CollisionAxis *axes, c
       if (!any(open & (lower_bound(object, pose.into(centre)) - Lane(group.reach) < limit))) continue;
       const bool field = object.kind == ObjectKind::field;
       const double grown = body.sample_radius + object.padding;
-      const double radius = grown + (field ? model.correction * overestimate(*object.field, grown + object.field->offset) : 0.0);
+      const double radius =
+          grown + (field ? model.correction * overestimate(*object.field, grown + object.field->offset) : 0.0);
       const double loose = field ? slack(*object.field) : 0.0;
       const Vector3 start = pose.into(point(frame, body.start[0], body.start[1], body.start[2]));
       const Vector3 unit = pose.turned_in(direction(frame, body.unit[0], body.unit[1], body.unit[2]));
@@ -581,7 +594,8 @@ inline Lane free_length(const CollisionView &model, const CollisionAxis *axes, c
       while (any(going)) {
         const Vector3 x = start + (Lane(body.spacing) * k) * unit;
         Vector3 gradient;
-        const Lane c = (field ? lookup(*object.field, x, nullptr) : primitive_distance(object, x, gradient)) - Lane(radius);
+        const Lane c =
+            (field ? lookup(*object.field, x, nullptr) : primitive_distance(object, x, gradient)) - Lane(radius);
         const Mask hit = going & (c < limit);
         first = select(hit, k, first);
         k = k + Lane(1.0) + whole((c - limit - Lane(loose)) * Lane(per_step));

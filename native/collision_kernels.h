@@ -26,9 +26,9 @@ struct FieldView {
   double low[3], high[3];  // box around the mesh
   double step, inverse_step;
   int32_t cells[3];
-  int32_t corner_count;   // values before the bricks
-  double band;            // where |distance| is below it, the fine cells hold
-  double offset;          // subtracted from every value (half the thickness of a shell)
+  int32_t corner_count;  // values before the bricks
+  double band;           // where |distance| is below it, the fine cells hold
+  double offset;         // subtracted from every value (half the thickness of a shell)
 };
 
 enum class ObjectKind : int32_t {
@@ -41,36 +41,36 @@ enum class ObjectKind : int32_t {
 };
 
 struct WorldObject {
-  Placement pose;         // of the object in the world
+  Placement pose;  // of the object in the world
   double size[3];
-  double padding;         // the object is thought grown by this much
+  double padding;  // the object is thought grown by this much
   const FieldView *field;
   ObjectKind kind;
-  uint32_t key;           // by which goals refer to it
+  uint32_t key;  // by which goals refer to it
 };
 
 struct CollisionBody {
-  double start[3];        // in the frame of the group's axis
-  double unit[3];         // direction of the segment
-  double length;          // zero: a sphere
-  double spacing;         // of the samples: (samples - 1) * spacing = length
-  double radius;          // of the capsule, exact
-  double sample_radius;   // spheres of this radius at the samples cover the capsule
+  double start[3];       // in the frame of the group's axis
+  double unit[3];        // direction of the segment
+  double length;         // zero: a sphere
+  double spacing;        // of the samples: (samples - 1) * spacing = length
+  double radius;         // of the capsule, exact
+  double sample_radius;  // spheres of this radius at the samples cover the capsule
   int32_t samples;
 };
 
 struct BodyGroup {
-  double centre[3];       // bounding sphere in the axis' frame
+  double centre[3];  // bounding sphere in the axis' frame
   double reach;
-  int32_t axis;           // of the tree, -1: the base
+  int32_t axis;  // of the tree, -1: the base
   int32_t link;
-  int32_t first, count;   // its bodies
+  int32_t first, count;  // its bodies
 };
 
-// A link's geometry as one object, in the frame of an axis: what bodies of other links are kept apart from where that is
-// fewer and more exact than the bodies that cover it.
+// A link's geometry as one object, in the frame of an axis: what bodies of other links are kept apart from where that
+// is fewer and more exact than the bodies that cover it.
 struct LinkObject {
-  WorldObject object;     // pose: in the frame of the axis
+  WorldObject object;  // pose: in the frame of the axis
   int32_t axis, link;
 };
 
@@ -82,7 +82,7 @@ struct GroupPair {
 // A body of the chain from a tip to the base, for the free length. The distal ones come first.
 struct ChainBody {
   int32_t group, body;
-  double arc;             // distance from the tip to sample 0, which is the distal one, along the chain
+  double arc;  // distance from the tip to sample 0, which is the distal one, along the chain
 };
 
 struct CollisionView {
@@ -94,14 +94,14 @@ struct CollisionView {
   const uint8_t *checked;  // group_count x object_count: is this pair to be kept apart
   const ChainBody *chain;
   int32_t body_count, group_count, pair_count, link_object_count, object_count, chain_count;
-  double correction;       // 1: distance fields are read as lower bounds, 0: as they are
+  double correction;  // 1: distance fields are read as lower bounds, 0: as they are
 };
 
 // How the tree's axes stand in a problem; index: the tree's axis.
 struct CollisionAxis {
-  int32_t frame;       // its place among the frames
-  int32_t parent;      // of the tree, -1: the base
-  int32_t column;      // of the Jacobian, -1: this axis is held
+  int32_t frame;   // its place among the frames
+  int32_t parent;  // of the tree, -1: the base
+  int32_t column;  // of the Jacobian, -1: this axis is held
   bool prismatic;
   double multiplier;
 };
@@ -119,7 +119,8 @@ struct CollisionKernels {
   void (*group_clearance)(const CollisionView &model, const TreeView &tree, const double *q, double limit, double *out,
                           long begin, long end, void *scratch);
   // As clearance, with its gradient (N, dof), zero where it is the limit, and the two that are nearest (N, 2):
-  // a group, and another one, group_count + link object, or group_count + link_object_count + object; -1 where it is the limit.
+  // a group, and another one, group_count + link object, or group_count + link_object_count + object; -1 where it is
+  // the limit.
   void (*nearest)(const CollisionView &model, const TreeView &tree, const double *q, double limit, double *out,
                   double *gradient, int32_t *between, long begin, long end, void *scratch);
   // Sum of squared hinges max(0, margin - c)^2, its half gradient J^T h (N, dof) and J^T J (N, dof, dof).

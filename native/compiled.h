@@ -1,4 +1,5 @@
-// Terms that the user's compiled code evaluates: lane by lane, then through the links' Jacobians. Included by kernels only.
+// Terms that the user's compiled code evaluates: lane by lane, then through the links' Jacobians. Included by kernels
+// only.
 #pragma once
 
 #include "evaluation.h"

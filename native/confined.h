@@ -110,7 +110,8 @@ inline Lane add_hinges(const ProblemView &v, const IslandControl &c, Evaluation 
   for (int lane = 0; lane < kWidth; ++lane)
     if (confined.pushing[lane]) set(margin, lane, c.hinge_margin);
   const Placed where = placed(c.collision_axes, e.axes);
-  HingeSink sink{*c.collision, where, confined.scratch, v.variable_count, kHingeWeight, margin, Lane(0.0), s.gradient, s.matrix, 0};
+  HingeSink sink{*c.collision, where,     confined.scratch, v.variable_count, kHingeWeight,
+                 margin,       Lane(0.0), s.gradient,       s.matrix,         0};
   all_contacts(*c.collision, where, sink);
   return sink.cost;
 }

@@ -12,11 +12,11 @@
 namespace memetik {
 namespace {
 
-constexpr double kBand = 3.0;           // cells nearer to the surface than this many of their edges are divided
-constexpr double kCrossing = 1.0005;    // a step of length s may cross the surface when d_a + d_b <= kCrossing * s
-constexpr double kDepth = 0.6;          // what is inside by less than this many fine cells may be a trick of the grid
+constexpr double kBand = 3.0;         // cells nearer to the surface than this many of their edges are divided
+constexpr double kCrossing = 1.0005;  // a step of length s may cross the surface when d_a + d_b <= kCrossing * s
+constexpr double kDepth = 0.6;        // what is inside by less than this many fine cells may be a trick of the grid
 static_assert(kBrick == 4, "bricks are measured in blocks of 2 x 2 x 2 points");
-constexpr double kDoubtful = 0.25;      // the flood may stop short of points outside that are nearer than this
+constexpr double kDoubtful = 0.25;  // the flood may stop short of points outside that are nearer than this
 
 constexpr int32_t kOutside = 1;
 
@@ -177,8 +177,8 @@ class FieldDraft::Grid {
     });
   }
 
-  // The points of a brick that it owns, in blocks of eight: the triangles that matter to the brick are found once, those
-  // that matter to a block among them.
+  // The points of a brick that it owns, in blocks of eight: the triangles that matter to the brick are found once,
+  // those that matter to a block among them.
   void measure_brick(int64_t cell) {
     thread_local std::vector<TriangleTree::Near> of_brick, of_block;
     const int64_t c[3] = {cell % cells[0], cell / cells[0] % cells[1], cell / (int64_t(cells[0]) * cells[1])};
@@ -199,7 +199,8 @@ class FieldDraft::Grid {
         const int local[3] = {first[0] + point % 2, first[1] + point / 2 % 2, first[2] + point / 4};
         double x[3];
         for (int k = 0; k < 3; ++k) x[k] = corner[k] + fine_ * local[k];
-        out[local[0] + kBrickEdge * (local[1] + kBrickEdge * local[2])] = float(tree_.distance_among(of_block, x, half));
+        out[local[0] + kBrickEdge * (local[1] + kBrickEdge * local[2])] =
+            float(tree_.distance_among(of_block, x, half));
       }
     }
   }

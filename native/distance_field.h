@@ -21,7 +21,7 @@ struct FieldOptions {
   double offset;       // subtracted from every value
   int64_t max_values;  // numbers that may be stored
   int threads;
-  bool sign;           // false: a shell, whatever it encloses
+  bool sign;  // false: a shell, whatever it encloses
 };
 
 class DistanceField {

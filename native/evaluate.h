@@ -18,13 +18,19 @@ inline namespace MEMETIK_ARCH {
 constexpr int kMostRows = 3;  // of a term on a frame
 
 // The rows of a term on a frame, as its reference sees it.
-inline void rows_of(const ProblemView &v, const Evaluation &e, const Term &term, const double *d, const Frame &f, Row *rows) {
+inline void rows_of(const ProblemView &v, const Evaluation &e, const Term &term, const double *d, const Frame &f,
+                    Row *rows) {
   switch (term.kind) {
-    case TermKind::point_distance: return point_distance_row(v, e, term, d, f, rows);
-    case TermKind::touch: return touch_row(v, e, term, d, f, rows);
-    case TermKind::project_point: return project_point_rows(v, e, term, d, f, rows);
-    case TermKind::project_axis: return project_axis_rows(e, term, d, f, rows);
-    default: return frame_rows(term, d, f, rows);
+    case TermKind::point_distance:
+      return point_distance_row(v, e, term, d, f, rows);
+    case TermKind::touch:
+      return touch_row(v, e, term, d, f, rows);
+    case TermKind::project_point:
+      return project_point_rows(v, e, term, d, f, rows);
+    case TermKind::project_axis:
+      return project_axis_rows(e, term, d, f, rows);
+    default:
+      return frame_rows(term, d, f, rows);
   }
 }
 
@@ -54,7 +60,8 @@ inline void frame_term(const ProblemView &v, const Situation &s, Evaluation &e, 
       for (int i = 0; i < term.axis_count; ++i) {
         const TermAxis &ta = v.term_axes[term.axes + i];
         const Frame &f = e.axes[ta.axis];
-        const Lane rate = v.axes[ta.axis].axis.prismatic ? dot(f.z, linear) : dot(f.z, lever) + dot(e.moment[ta.axis], linear);
+        const Lane rate =
+            v.axes[ta.axis].axis.prismatic ? dot(f.z, linear) : dot(f.z, lever) + dot(e.moment[ta.axis], linear);
         row[ta.variable] += ta.sign * rate;
       }
     }
@@ -77,7 +84,8 @@ inline void joints_term(const ProblemView &v, const Situation &s, Evaluation &e,
   }
 }
 
-inline bool callback_term(const ProblemView &v, const Situation &s, Evaluation &e, const Term &term, int index, double *buffer) {
+inline bool callback_term(const ProblemView &v, const Situation &s, Evaluation &e, const Term &term, int index,
+                          double *buffer) {
   const int n = v.variable_count;
   double frames[24];
   double *q = buffer, *residual = q + v.dof, *jacobian = residual + term.rows;
@@ -96,7 +104,8 @@ inline bool callback_term(const ProblemView &v, const Situation &s, Evaluation &
     for (int k = 0; k < term.rows; ++k) {
       set(e.residual[term.row + k], lane, residual[k]);
       for (int i = 0; i < term.variable_count; ++i)
-        set(e.jacobian[size_t(term.row + k) * n + v.term_variables[term.variables + i]], lane, jacobian[k * term.variable_count + i]);
+        set(e.jacobian[size_t(term.row + k) * n + v.term_variables[term.variables + i]], lane,
+            jacobian[k * term.variable_count + i]);
     }
   }
   return true;
@@ -104,8 +113,8 @@ inline bool callback_term(const ProblemView &v, const Situation &s, Evaluation &
 
 // Applies the weight and the loss to a term's rows. With s = |r| and cost w^2 rho(s), rows and Jacobian are scaled by
 // w sqrt(rho'(s) / 2s): their product J^T r is then half the gradient of the cost, and J^T J takes the loss for the
-// parabola about zero that touches it. (Were the rows scaled to square to the cost, steps would overshoot wherever a loss
-// levels off.)
+// parabola about zero that touches it. (Were the rows scaled to square to the cost, steps would overshoot wherever a
+// loss levels off.)
 template <bool kDerive>
 inline void weigh(const ProblemView &v, Evaluation &e, const Term &term, int index) {
   Lane square(0.0);
@@ -152,18 +161,35 @@ inline bool evaluate(const ProblemView &v, const Situation &s, Evaluation &e, in
     const Term &term = v.terms[t];
     if (term.priority > priority) continue;
     switch (term.kind) {
-      case TermKind::joints: joints_term<kDerive>(v, s, e, term); break;
-      case TermKind::balance: balance_term<kDerive>(v, s, e, term); break;
-      case TermKind::support: support_term<kDerive>(v, s, e, term); break;
-      case TermKind::effort: effort_term<kDerive>(v, s, e, term); break;
-      case TermKind::manipulability: manipulability_term<kDerive>(v, s, e, term); break;
-      case TermKind::pivot_chain: pivot_chain_term<kDerive>(v, s, e, term); break;
-      case TermKind::compiled: compiled_term<kDerive>(v, s, e, term); break;
-      case TermKind::contacts: contacts_term(v, s, e, term); break;
+      case TermKind::joints:
+        joints_term<kDerive>(v, s, e, term);
+        break;
+      case TermKind::balance:
+        balance_term<kDerive>(v, s, e, term);
+        break;
+      case TermKind::support:
+        support_term<kDerive>(v, s, e, term);
+        break;
+      case TermKind::effort:
+        effort_term<kDerive>(v, s, e, term);
+        break;
+      case TermKind::manipulability:
+        manipulability_term<kDerive>(v, s, e, term);
+        break;
+      case TermKind::pivot_chain:
+        pivot_chain_term<kDerive>(v, s, e, term);
+        break;
+      case TermKind::compiled:
+        compiled_term<kDerive>(v, s, e, term);
+        break;
+      case TermKind::contacts:
+        contacts_term(v, s, e, term);
+        break;
       case TermKind::callback:
         if (!callback_term(v, s, e, term, t, buffer)) return false;
         break;
-      default: frame_term<kDerive>(v, s, e, term);
+      default:
+        frame_term<kDerive>(v, s, e, term);
     }
     weigh<kDerive>(v, e, term, t);
   }

@@ -34,20 +34,20 @@ struct Met {
 
 // Scratch of one evaluation, and its result.
 struct Evaluation {
-  Lane *q;         // active variables
-  Frame *axes;     // frames of the active axes
-  Vector3 *moment; // p x z of each axis
-  Frame *points;   // frames of the link points
-  Lane *residual;  // row_count, weighted
-  Lane *jacobian;  // row_count x variable_count
-  Lane *term_norm; // squared norm of each term's unweighted residual
-  Lane *term_cost; // cost of each term: weight and loss applied
+  Lane *q;                  // active variables
+  Frame *axes;              // frames of the active axes
+  Vector3 *moment;          // p x z of each axis
+  Frame *points;            // frames of the link points
+  Lane *residual;           // row_count, weighted
+  Lane *jacobian;           // row_count x variable_count
+  Lane *term_norm;          // squared norm of each term's unweighted residual
+  Lane *term_cost;          // cost of each term: weight and loss applied
   Vector3 *subtree_moment;  // mass times position of what each axis carries
-  Lane *scratch;   // for manipulability
+  Lane *scratch;            // for manipulability
   double *subtree_mass;
-  Lane *contact_row;        // for contacts: variable_count
-  Met *met;                 // for project: one for each row of guesses
-  int32_t *guess;           // guess_count x kWidth: corners and triangles that were nearest before
+  Lane *contact_row;  // for contacts: variable_count
+  Met *met;           // for project: one for each row of guesses
+  int32_t *guess;     // guess_count x kWidth: corners and triangles that were nearest before
 
   void layout(const ProblemView &v, Arena &arena) {
     q = arena.take<Lane>(v.variable_count);
@@ -59,7 +59,8 @@ struct Evaluation {
     term_norm = arena.take<Lane>(v.term_count);
     term_cost = arena.take<Lane>(v.term_count);
     subtree_moment = arena.take<Vector3>(v.body_count ? v.axis_count : 0);
-    scratch = arena.take<Lane>(v.manipulability_count ? 6 * size_t(v.axis_count) + 12 * size_t(v.variable_count) + 64 : 0);
+    scratch =
+        arena.take<Lane>(v.manipulability_count ? 6 * size_t(v.axis_count) + 12 * size_t(v.variable_count) + 64 : 0);
     subtree_mass = arena.take<double>(v.body_count ? v.axis_count : 0);
     contact_row = arena.take<Lane>(v.contact_count ? v.variable_count : 0);
     met = arena.take<Met>(v.project_count ? v.guess_count : 0);

@@ -123,8 +123,8 @@ MEMETIK_SHARED Lane lookup(const FieldView &field, const Vector3 &x, Vector3 *gr
   const Lane *corners = cell.corners, *fraction = cell.fraction;
   const Lane d0 = corners[1] - corners[0], d1 = corners[3] - corners[2], d2 = corners[5] - corners[4],
              d3 = corners[7] - corners[6];
-  const Lane a0 = corners[0] + fraction[0] * d0, a1 = corners[2] + fraction[0] * d1,
-             a2 = corners[4] + fraction[0] * d2, a3 = corners[6] + fraction[0] * d3;
+  const Lane a0 = corners[0] + fraction[0] * d0, a1 = corners[2] + fraction[0] * d1, a2 = corners[4] + fraction[0] * d2,
+             a3 = corners[6] + fraction[0] * d3;
   const Lane e0 = a1 - a0, e1 = a3 - a2;
   const Lane b0 = a0 + fraction[1] * e0, b1 = a2 + fraction[1] * e1;
   Lane value = b0 + fraction[2] * (b1 - b0);
@@ -150,8 +150,8 @@ MEMETIK_SHARED Lane lookup(const FieldView &field, const Vector3 &x, Vector3 *gr
       const Vector3 along = {select((g.x < zero) | (g.x > top.x), zero, gradient->x),
                              select((g.y < zero) | (g.y > top.y), zero, gradient->y),
                              select((g.z < zero) | (g.z > top.z), zero, gradient->z)};
-      const Vector3 far = choose(boxed, (1.0 / max(by_box, tiny)) * beyond,
-                                 (1.0 / max(by_corner, tiny)) * (off + base * along));
+      const Vector3 far =
+          choose(boxed, (1.0 / max(by_box, tiny)) * beyond, (1.0 / max(by_corner, tiny)) * (off + base * along));
       *gradient = choose(outside, far, *gradient);
     }
     value = select(outside, max(by_corner, by_box), value);

@@ -1,5 +1,5 @@
-// The first generation of problems on the pose of one link: kWidth local searches side by side, of one target (its first
-// kWidth starts) or of many (each lane works through the starts of its own). Most targets need no more.
+// The first generation of problems on the pose of one link: kWidth local searches side by side, of one target (its
+// first kWidth starts) or of many (each lane works through the starts of its own). Most targets need no more.
 //
 // Start 0 is the seed, the others are drawn; the answer is that of the lowest start that arrives. Lanes do not see each
 // other, so that an element of a batch gets the very answer that it gets alone.
@@ -32,7 +32,8 @@ struct PoseView {
 struct FirstGenerationKernels {
   size_t (*bytes)(const ProblemView &);
   void (*solve_one)(const ProblemView &, const PoseView &, const SearchOptions &, void *memory, PoseElement &element);
-  void (*solve_many)(const ProblemView &, const PoseView &, const SearchOptions &, void *memory, PoseElement *elements, long count);
+  void (*solve_many)(const ProblemView &, const PoseView &, const SearchOptions &, void *memory, PoseElement *elements,
+                     long count);
 };
 
 const FirstGenerationKernels &active_first_generation_kernels();

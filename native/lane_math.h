@@ -17,10 +17,12 @@ MEMETIK_INLINE Vector3 choose(const Mask &m, const Vector3 &a, const Vector3 &b)
 
 // R^T v and R v for a constant row-major rotation.
 MEMETIK_INLINE Vector3 back(const double *R, const Vector3 &v) {
-  return {R[0] * v.x + R[3] * v.y + R[6] * v.z, R[1] * v.x + R[4] * v.y + R[7] * v.z, R[2] * v.x + R[5] * v.y + R[8] * v.z};
+  return {R[0] * v.x + R[3] * v.y + R[6] * v.z, R[1] * v.x + R[4] * v.y + R[7] * v.z,
+          R[2] * v.x + R[5] * v.y + R[8] * v.z};
 }
 MEMETIK_INLINE Vector3 turn(const double *R, const Vector3 &v) {
-  return {R[0] * v.x + R[1] * v.y + R[2] * v.z, R[3] * v.x + R[4] * v.y + R[5] * v.z, R[6] * v.x + R[7] * v.y + R[8] * v.z};
+  return {R[0] * v.x + R[1] * v.y + R[2] * v.z, R[3] * v.x + R[4] * v.y + R[5] * v.z,
+          R[6] * v.x + R[7] * v.y + R[8] * v.z};
 }
 
 MEMETIK_INLINE Lane atan_positive(const Lane &x) {
@@ -88,7 +90,9 @@ MEMETIK_INLINE Lane slope(const Lane &x, double lower, double upper) {
   return select((x > Lane(upper)) | (x < Lane(lower)), Lane(1.0), Lane(lower == upper ? 1.0 : 0.0));
 }
 
-MEMETIK_INLINE Lane inverse_or_zero(const Lane &x) { return select(x > Lane(1e-12), 1.0 / max(x, Lane(1e-12)), Lane(0.0)); }
+MEMETIK_INLINE Lane inverse_or_zero(const Lane &x) {
+  return select(x > Lane(1e-12), 1.0 / max(x, Lane(1e-12)), Lane(0.0));
+}
 
 }  // namespace MEMETIK_ARCH
 }  // namespace memetik

@@ -39,10 +39,17 @@ LossValue evaluate_loss(Loss loss, const double *data, double s) {
   s = std::max(s, 1e-9);
   Cost cost{s * s, 2 * s};
   switch (loss) {
-    case Loss::square: break;
-    case Loss::huber: cost = huber(data, s); break;
-    case Loss::groove: cost = groove(data, s); break;
-    case Loss::swamp: cost = swamp(data, s); break;
+    case Loss::square:
+      break;
+    case Loss::huber:
+      cost = huber(data, s);
+      break;
+    case Loss::groove:
+      cost = groove(data, s);
+      break;
+    case Loss::swamp:
+      cost = swamp(data, s);
+      break;
     case Loss::swamp_groove: {
       const Cost wall = swamp(data, s);
       cost = {wall.value + data[3] * s * s, wall.slope + 2 * data[3] * s};

@@ -13,8 +13,8 @@ inline void manipulability_term(const ProblemView &v, const Situation &s, Evalua
   const int mode = int(d[0]), m = mode == 0 ? 6 : 3, first = mode == 2 ? 3 : 0;
   const Frame &f = e.points[term.frame];
   const int columns = term.axis_count, n = v.variable_count;
-  Lane *A = e.scratch;             // 6 x 6
-  Lane *column = e.scratch + 64;   // 6 per axis
+  Lane *A = e.scratch;                          // 6 x 6
+  Lane *column = e.scratch + 64;                // 6 per axis
   Lane *sum_of = column + 6 * size_t(columns);  // 6 per variable: those of its axes together
   Lane *solved = sum_of + 6 * size_t(n);
   for (int i = 0; i < 6 * n; ++i) sum_of[i] = Lane(0.0);

@@ -113,7 +113,8 @@ inline void effort_term(const ProblemView &v, const Situation &s, Evaluation &e,
         int l = 0;
         while (variables[l] != above.variable) ++l;
         e.jacobian[size_t(term.row + k) * n + above.variable] += (ta.sign * above.multiplier * scale[k]) * rate;
-        if (b != ta.axis) e.jacobian[size_t(term.row + l) * n + ta.variable] += (ta.sign * above.multiplier * scale[l]) * rate;
+        if (b != ta.axis)
+          e.jacobian[size_t(term.row + l) * n + ta.variable] += (ta.sign * above.multiplier * scale[l]) * rate;
       }
     }
   }

@@ -14,46 +14,66 @@ namespace {
 
 constexpr double kTurn = 6.283185307179586;
 
-bool uses_mass(TermKind kind) { return kind == TermKind::balance || kind == TermKind::support || kind == TermKind::effort; }
+bool uses_mass(TermKind kind) {
+  return kind == TermKind::balance || kind == TermKind::support || kind == TermKind::effort;
+}
 bool uses_user(TermKind kind) { return kind == TermKind::compiled || kind == TermKind::callback; }
 bool uses_joints(TermKind kind) { return kind == TermKind::joints || uses_user(kind); }
 bool uses_frame(TermKind kind) { return !uses_mass(kind) && !uses_joints(kind) && kind != TermKind::contacts; }
 bool projects(TermKind kind) { return kind == TermKind::project_point || kind == TermKind::project_axis; }
-bool uses_geometry(TermKind kind) { return kind == TermKind::point_distance || kind == TermKind::touch || projects(kind); }
+bool uses_geometry(TermKind kind) {
+  return kind == TermKind::point_distance || kind == TermKind::touch || projects(kind);
+}
 
 // Size of each kind's data; -1: depends on the term.
 int data_size(TermKind kind) {
   switch (kind) {
-    case TermKind::point: return 18;
-    case TermKind::rotation: return 9;
-    case TermKind::rotation_range: return 15;
-    case TermKind::swing_range: return 18;
+    case TermKind::point:
+      return 18;
+    case TermKind::rotation:
+      return 9;
+    case TermKind::rotation_range:
+      return 15;
+    case TermKind::swing_range:
+      return 18;
     case TermKind::align:
     case TermKind::side:
     case TermKind::look_at:
-    case TermKind::line: return 6;
-    case TermKind::twist: return 14;
+    case TermKind::line:
+      return 6;
+    case TermKind::twist:
+      return 14;
     case TermKind::view:
-    case TermKind::incidence: return 7;
+    case TermKind::incidence:
+      return 7;
     case TermKind::cone:
     case TermKind::plane:
-    case TermKind::pivot: return 8;
-    case TermKind::distance: return 5;
-    case TermKind::repulsion: return 4;
+    case TermKind::pivot:
+      return 8;
+    case TermKind::distance:
+      return 5;
+    case TermKind::repulsion:
+      return 4;
     case TermKind::roll_pitch_yaw:
-    case TermKind::balance: return 9;
-    case TermKind::manipulability: return 2;
-    case TermKind::point_distance: return 6;
-    case TermKind::touch: return 8;
+    case TermKind::balance:
+      return 9;
+    case TermKind::manipulability:
+      return 2;
+    case TermKind::point_distance:
+      return 6;
+    case TermKind::touch:
+      return 8;
     case TermKind::project_point:
-    case TermKind::project_axis: return 26;
+    case TermKind::project_axis:
+      return 26;
     case TermKind::contacts:
     case TermKind::support:
     case TermKind::joints:
     case TermKind::effort:
     case TermKind::pivot_chain:
     case TermKind::compiled:
-    case TermKind::callback: return -1;
+    case TermKind::callback:
+      return -1;
   }
   refuse("a term has an unknown kind.");
 }
@@ -72,7 +92,8 @@ int row_count(TermKind kind) {
     case TermKind::pivot_chain:
     case TermKind::project_point:
     case TermKind::project_axis:
-    case TermKind::balance: return 3;
+    case TermKind::balance:
+      return 3;
     case TermKind::point_distance:
     case TermKind::touch:
     case TermKind::contacts:
@@ -84,8 +105,10 @@ int row_count(TermKind kind) {
     case TermKind::repulsion:
     case TermKind::view:
     case TermKind::incidence:
-    case TermKind::manipulability: return 1;
-    default: return -1;
+    case TermKind::manipulability:
+      return 1;
+    default:
+      return -1;
   }
 }
 
@@ -113,21 +136,25 @@ void check_chain(const TreeView &t, const std::vector<PointSpec> &points, const 
 void check_user_function(const std::vector<PointSpec> &points, const TermSpec &spec) {
   if (spec.data.size() < 4) refuse("a compiled goal's data has the wrong size.");
   const double links = spec.data[2], joints = spec.data[3];
-  if (!(links >= 0 && links <= kMostUserLinks && joints >= 0 && joints <= kMostUserJoints && spec.rows <= kMostUserRows))
+  if (!(links >= 0 && links <= kMostUserLinks && joints >= 0 && joints <= kMostUserJoints &&
+        spec.rows <= kMostUserRows))
     refuse("a compiled goal has at most " + std::to_string(kMostUserRows) + " rows, " + std::to_string(kMostUserLinks) +
            " links and " + std::to_string(kMostUserJoints) + " joints.");
-  if (spec.data.size() != size_t(UserFunction::data_size(int(links), int(joints)))) refuse("a compiled goal's data has the wrong size.");
+  if (spec.data.size() != size_t(UserFunction::data_size(int(links), int(joints))))
+    refuse("a compiled goal's data has the wrong size.");
   const UserFunction function(spec.data.data(), spec.rows);
   if (!function.residual) refuse("a compiled goal has no function.");
   if (spec.entries.size() != size_t(function.joints)) refuse("a compiled goal's joints and entries differ.");
   for (int j = 0; j < function.joints; ++j)
     if (int(function.entries[j]) != spec.entries[size_t(j)]) refuse("a compiled goal's joints and entries differ.");
   for (int l = 0; l < function.links; ++l)
-    if (!(function.frames[l] >= 0) || function.frames[l] >= double(points.size())) refuse("a compiled goal names a missing frame.");
+    if (!(function.frames[l] >= 0) || function.frames[l] >= double(points.size()))
+      refuse("a compiled goal names a missing frame.");
 }
 
 void check_geometry(const std::vector<GeometryView> &geometries, const TermSpec &spec) {
-  if (!(spec.data[0] >= 0 && spec.data[0] < double(geometries.size()))) refuse("a term names a geometry that is not there.");
+  if (!(spec.data[0] >= 0 && spec.data[0] < double(geometries.size())))
+    refuse("a term names a geometry that is not there.");
   const GeometryView &geometry = geometries[size_t(spec.data[0])];
   const int parts = spec.kind == TermKind::touch ? geometry.primitive_count + geometry.hull_count
                     : projects(spec.kind)        ? int(geometry.surface_count == 1)
@@ -137,8 +164,8 @@ void check_geometry(const std::vector<GeometryView> &geometries, const TermSpec 
 
 // A term on the axis reads what the one on the point, right before it, has met.
 void check_pair(const TermSpec *before, const TermSpec &spec) {
-  if (!before || before->kind != TermKind::project_point || before->frame != spec.frame || before->reference != spec.reference ||
-      before->priority != spec.priority || before->data != spec.data)
+  if (!before || before->kind != TermKind::project_point || before->frame != spec.frame ||
+      before->reference != spec.reference || before->priority != spec.priority || before->data != spec.data)
     refuse("a projected axis follows its projected point.");
 }
 
@@ -168,29 +195,41 @@ int demands_of(const TermSpec &spec) {
     return found;
   };
   switch (spec.kind) {
-    case TermKind::point: return narrow(12, 15, 3);
-    case TermKind::rotation: return 3;
+    case TermKind::point:
+      return narrow(12, 15, 3);
+    case TermKind::rotation:
+      return 3;
     case TermKind::rotation_range:
-    case TermKind::roll_pitch_yaw: return narrow(9, 12, 3);
-    case TermKind::swing_range: return narrow(12, 15, 3);
-    case TermKind::twist: return narrow(12, 13, 1);
-    case TermKind::plane: return narrow(6, 7, 1);
-    case TermKind::distance: return narrow(3, 4, 1);
-    case TermKind::point_distance: return narrow(4, 5, 1);
+    case TermKind::roll_pitch_yaw:
+      return narrow(9, 12, 3);
+    case TermKind::swing_range:
+      return narrow(12, 15, 3);
+    case TermKind::twist:
+      return narrow(12, 13, 1);
+    case TermKind::plane:
+      return narrow(6, 7, 1);
+    case TermKind::distance:
+      return narrow(3, 4, 1);
+    case TermKind::point_distance:
+      return narrow(4, 5, 1);
     case TermKind::touch:
-    case TermKind::project_point: return 1;
+    case TermKind::project_point:
+      return 1;
     case TermKind::project_axis:
     case TermKind::align:
     case TermKind::look_at:
     case TermKind::line:
-    case TermKind::pivot: return 2;
-    case TermKind::balance: return d[6] == 0 && d[7] == 0 && d[8] == 0 ? 2 : 1;
+    case TermKind::pivot:
+      return 2;
+    case TermKind::balance:
+      return d[6] == 0 && d[7] == 0 && d[8] == 0 ? 2 : 1;
     case TermKind::joints: {
       int found = 0;
       for (size_t k = 0; k + 3 < d.size(); k += 4) found += d[k + 3] - d[k + 2] < kNarrow;
       return found;
     }
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
@@ -221,25 +260,33 @@ Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<Te
     const int size = data_size(spec.kind);
     if (size >= 0 && spec.data.size() != size_t(size)) refuse("a term's data has the wrong size.");
     const int rows = row_count(spec.kind);
-    if (rows >= 0 ? spec.rows != rows : spec.rows < 1 || spec.rows > 10000) refuse("a term has the wrong number of rows.");
-    if (uses_frame(spec.kind) && (spec.frame < 0 || spec.frame >= int(points.size()))) refuse("a term names a missing frame.");
-    if (spec.frame >= int(points.size()) || spec.reference >= int(points.size())) refuse("a term names a missing frame.");
+    if (rows >= 0 ? spec.rows != rows : spec.rows < 1 || spec.rows > 10000)
+      refuse("a term has the wrong number of rows.");
+    if (uses_frame(spec.kind) && (spec.frame < 0 || spec.frame >= int(points.size())))
+      refuse("a term names a missing frame.");
+    if (spec.frame >= int(points.size()) || spec.reference >= int(points.size()))
+      refuse("a term names a missing frame.");
     if (spec.loss_data.size() > kLossData) refuse("a loss has too many parameters.");
     if (!(spec.weight >= 0) || !std::isfinite(spec.weight)) refuse("weights must be finite and not negative.");
     if (!(spec.tolerance >= 0)) refuse("tolerances must not be negative.");
     if (spec.goal < 0 || spec.goal > 10000 || spec.priority < 0) refuse("a term has a negative goal or priority.");
     for (int entry : spec.entries)
       if (entry < 0 || entry >= dof_) refuse("a term names an entry that q does not have.");
-    if (spec.kind == TermKind::support && spec.data.size() != size_t(1 + 4 * spec.rows)) refuse("support data has the wrong size.");
-    if (spec.kind == TermKind::joints && spec.data.size() != 4 * spec.entries.size()) refuse("joint data has the wrong size.");
-    if (spec.kind == TermKind::effort && spec.data.size() != size_t(3 + dof_)) refuse("effort data has the wrong size.");
+    if (spec.kind == TermKind::support && spec.data.size() != size_t(1 + 4 * spec.rows))
+      refuse("support data has the wrong size.");
+    if (spec.kind == TermKind::joints && spec.data.size() != 4 * spec.entries.size())
+      refuse("joint data has the wrong size.");
+    if (spec.kind == TermKind::effort && spec.data.size() != size_t(3 + dof_))
+      refuse("effort data has the wrong size.");
     for (double number : spec.data)
       if (std::isnan(number)) refuse("a term's data holds a number that is not one.");
-    if (spec.kind == TermKind::manipulability && !(spec.data[1] > 0)) refuse("the reference of manipulability must be positive.");
+    if (spec.kind == TermKind::manipulability && !(spec.data[1] > 0))
+      refuse("the reference of manipulability must be positive.");
     if (spec.kind == TermKind::pivot_chain) check_chain(t, points, spec);
     if (spec.kind == TermKind::compiled) check_user_function(points, spec);
     if (uses_geometry(spec.kind)) check_geometry(geometry_views_, spec);
-    if (spec.kind == TermKind::project_axis) check_pair(data_offset.empty() ? nullptr : &specs[data_offset.size() - 1], spec);
+    if (spec.kind == TermKind::project_axis)
+      check_pair(data_offset.empty() ? nullptr : &specs[data_offset.size() - 1], spec);
     if (spec.kind == TermKind::contacts) check_contacts(spec);
     if (spec.kind == TermKind::contacts && !with_bodies) refuse("a goal on contacts needs bodies to keep apart.");
     data_offset.push_back(int(offset));
@@ -255,9 +302,11 @@ Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<Te
         copy.from >= targets_[size_t(copy.target)].size || copy.to < 0 || size_t(copy.to) >= offset)
       refuse("an open target does not fit the data.");
   for (const SeedCopy &copy : seed_copies_)
-    if (copy.entry < 0 || copy.entry >= dof_ || copy.to < 0 || size_t(copy.to) >= offset) refuse("a seed value does not fit the data.");
+    if (copy.entry < 0 || copy.entry >= dof_ || copy.to < 0 || size_t(copy.to) >= offset)
+      refuse("a seed value does not fit the data.");
   for (const TargetSpec &target : targets_)
-    if ((target.form == TargetForm::pose && target.size != 16) || (target.form == TargetForm::rotation && target.size != 9))
+    if ((target.form == TargetForm::pose && target.size != 16) ||
+        (target.form == TargetForm::rotation && target.size != 9))
       refuse("an open target has the wrong size for what it holds.");
 
   choose_axes(tree, points, specs, limits.held, with_bodies);
@@ -267,7 +316,8 @@ Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<Te
   // Musts come first in the residual, preferences by priority after them.
   std::vector<size_t> order(specs.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return specs[a].priority < specs[b].priority; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return specs[a].priority < specs[b].priority; });
   for (size_t i : order) add_term(specs[i], data_offset, i);
   pose_ = find_pose();
   must_rows_ = 0;
@@ -322,7 +372,8 @@ void Problem::choose_axes(const Tree &tree, const std::vector<PointSpec> &points
   if (with_bodies)
     for (int a = 0; a < t.axis_count; ++a) {
       const Axis &axis = t.axes[a];
-      collision_axes_.push_back({active[size_t(a)], axis.parent, variable_of[size_t(axis.variable)], axis.prismatic, axis.multiplier});
+      collision_axes_.push_back(
+          {active[size_t(a)], axis.parent, variable_of[size_t(axis.variable)], axis.prismatic, axis.multiplier});
     }
   if (mass) {
     total_mass_ = t.mass;
@@ -334,7 +385,8 @@ void Problem::choose_axes(const Tree &tree, const std::vector<PointSpec> &points
   for (const PointSpec &point : points) {
     const LinkFrame &link = t.links[point.link];
     const bool needed = link.axis < 0 || used[size_t(link.axis)];
-    points_.push_back({product(link.placement, point.placement), needed && link.axis >= 0 ? active[size_t(link.axis)] : -1});
+    points_.push_back(
+        {product(link.placement, point.placement), needed && link.axis >= 0 ? active[size_t(link.axis)] : -1});
   }
 
   // Full turns are the same posture where a variable only turns axes, each a whole number of times.
@@ -382,12 +434,15 @@ void Problem::add_term(const TermSpec &spec, const std::vector<int> &data_offset
     std::vector<int> path, reference;
     for (int a = points_[size_t(spec.frame)].axis; a >= 0; a = axes_[size_t(a)].axis.parent) path.push_back(a);
     if (spec.reference >= 0)
-      for (int a = points_[size_t(spec.reference)].axis; a >= 0; a = axes_[size_t(a)].axis.parent) reference.push_back(a);
+      for (int a = points_[size_t(spec.reference)].axis; a >= 0; a = axes_[size_t(a)].axis.parent)
+        reference.push_back(a);
     std::reverse(path.begin(), path.end());
     std::reverse(reference.begin(), reference.end());
     // What carries both frames moves neither seen from the other. A chain may begin nearer to the base than both.
     size_t common = 0;
-    while (spec.kind != TermKind::pivot_chain && common < path.size() && common < reference.size() && path[common] == reference[common]) ++common;
+    while (spec.kind != TermKind::pivot_chain && common < path.size() && common < reference.size() &&
+           path[common] == reference[common])
+      ++common;
     for (size_t k = common; k < path.size(); ++k) add_axis(path[k], 1.0);
     for (size_t k = common; k < reference.size(); ++k) add_axis(reference[k], -1.0);
   }
@@ -461,7 +516,8 @@ void Problem::place_joints(const TermSpec &spec, const Term &term, std::vector<i
   for (TargetCopy &copy : copies_) copy.to = moved(copy.to);
   for (SeedCopy &copy : seed_copies_) copy.to = moved(copy.to);
   for (size_t k = 0; k < place.size(); ++k)
-    std::copy(spec.data.begin() + long(4 * k), spec.data.begin() + long(4 * k + 4), data_.begin() + term.data + long(4 * place[k]));
+    std::copy(spec.data.begin() + long(4 * k), spec.data.begin() + long(4 * k + 4),
+              data_.begin() + term.data + long(4 * place[k]));
 }
 
 PoseView Problem::find_pose() const {
@@ -469,7 +525,8 @@ PoseView Problem::find_pose() const {
   const PoseView none{-1, -1};
   for (int t = 0; t < int(terms_.size()); ++t) {
     const Term &term = terms_[size_t(t)];
-    if (term.priority != 0 || term.loss != Loss::square || term.reference >= 0 || term.frame != terms_[0].frame) return none;
+    if (term.priority != 0 || term.loss != Loss::square || term.reference >= 0 || term.frame != terms_[0].frame)
+      return none;
     if (term.kind == TermKind::rotation && pose.rotation < 0) {
       pose.rotation = t;
     } else if (term.kind == TermKind::point && pose.point < 0) {
@@ -479,7 +536,8 @@ PoseView Problem::find_pose() const {
       for (int k = 0; k < 18; ++k)
         if (k < 9 ? d[k] != (k % 4 == 0) : k >= 12 && d[k] != 0) return none;
       for (const TargetCopy &copy : copies_)
-        if (copy.to >= term.data && copy.to < term.data + 18 && (copy.to < term.data + 9 || copy.to >= term.data + 12)) return none;
+        if (copy.to >= term.data && copy.to < term.data + 18 && (copy.to < term.data + 9 || copy.to >= term.data + 12))
+          return none;
     } else {
       return none;
     }
@@ -497,8 +555,10 @@ ProblemView Problem::view() const {
   v.axis_count = int(axes_.size()), v.frame_count = int(points_.size()), v.term_count = int(terms_.size());
   v.term_axis_count = int(term_axes_.size()), v.body_count = int(bodies_.size());
   v.variable_count = int(sources_.size()), v.dof = dof_, v.row_count = rows_, v.must_rows = must_rows_;
-  v.data_size = int(data_.size()), v.goal_count = goals_, v.callback_count = callbacks_, v.manipulability_count = manipulabilities_;
-  v.geometries = geometry_views_.data(), v.contact_count = contacts_, v.project_count = projects_, v.guess_count = guesses_;
+  v.data_size = int(data_.size()), v.goal_count = goals_, v.callback_count = callbacks_,
+  v.manipulability_count = manipulabilities_;
+  v.geometries = geometry_views_.data(), v.contact_count = contacts_, v.project_count = projects_,
+  v.guess_count = guesses_;
   v.total_mass = total_mass_;
   std::copy(fixed_moment_, fixed_moment_ + 3, v.fixed_moment);
   return v;

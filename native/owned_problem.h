@@ -112,7 +112,8 @@ class Problem {
   PoseView pose_{-1, -1};
   int demands_ = 0;
   double total_mass_ = 0, fixed_moment_[3] = {0, 0, 0};
-  int dof_ = 0, rows_ = 0, must_rows_ = 0, goals_ = 0, callbacks_ = 0, manipulabilities_ = 0, contacts_ = 0, projects_ = 0, guesses_ = 0;
+  int dof_ = 0, rows_ = 0, must_rows_ = 0, goals_ = 0, callbacks_ = 0, manipulabilities_ = 0, contacts_ = 0,
+      projects_ = 0, guesses_ = 0;
 };
 
 }  // namespace memetik

@@ -1,4 +1,5 @@
-// Any link of a chain passes through a point: the line through the origins of the chain's frames. Included by kernels only.
+// Any link of a chain passes through a point: the line through the origins of the chain's frames. Included by kernels
+// only.
 #pragma once
 
 #include "evaluation.h"
@@ -6,8 +7,9 @@
 namespace memetik {
 inline namespace MEMETIK_ARCH {
 
-// r = x - point with x the nearest point of the line, in the reference's axes. On the segment from a to b, side = b - a,
-// x = a + t side, t = (point - a).side / side^2 within [0, 1]. Each lane takes the segment that is nearest to its point.
+// r = x - point with x the nearest point of the line, in the reference's axes. On the segment from a to b, side = b -
+// a, x = a + t side, t = (point - a).side / side^2 within [0, 1]. Each lane takes the segment that is nearest to its
+// point.
 template <bool kDerive>
 inline void pivot_chain_term(const ProblemView &v, const Situation &s, Evaluation &e, const Term &term) {
   const double *d = s.data + term.data, *frames = d + 4;

@@ -43,20 +43,20 @@ struct IslandControl {
   const double *seed;     // active variables
   Callback callback;
   void *context;
-  Trace trace;            // null: nobody listens
+  Trace trace;  // null: nobody listens
   void *trace_context;
-  double *buffer;         // for callbacks: dof + most rows * (1 + variables)
+  double *buffer;  // for callbacks: dof + most rows * (1 + variables)
   // What must not be touched; null: nothing. A posture is offered when its clearance is at least `margin`.
   const CollisionView *collision;
   const CollisionAxis *collision_axes;
   const CollisionView *certain;  // the same, with bodies and fields that are nowhere too small
   double margin, hinge_margin;
-  bool redundant;         // the musts leave freedom: a posture that touches can be improved
+  bool redundant;  // the musts leave freedom: a posture that touches can be improved
   Random random;
-  int32_t index;          // which island
+  int32_t index;  // which island
   Counts counts;
   // When a round ends with a candidate:
-  double *candidate;      // active variables
+  double *candidate;  // active variables
   double candidate_cost;
   int32_t candidate_lane;
   bool candidate_certain;  // free of contacts beyond doubt

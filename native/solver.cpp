@@ -59,7 +59,8 @@ uint64_t mix(uint64_t a, uint64_t b) {
 // A problem and request that the first generation can serve: nothing is asked but the pose of one link.
 bool is_plain(const Problem &problem, const SolveRequest &request) {
   const PoseView &pose = problem.pose();
-  return (pose.point >= 0 || pose.rotation >= 0) && !request.world && !request.valid && !request.trace && request.collect == 0;
+  return (pose.point >= 0 || pose.rotation >= 0) && !request.world && !request.valid && !request.trace &&
+         request.collect == 0;
 }
 
 uint64_t first_key(const SolveRequest &request) { return mix(mix(request.rng, request.stream), ~uint64_t(0)); }
@@ -67,9 +68,14 @@ uint64_t first_key(const SolveRequest &request) { return mix(mix(request.rng, re
 class Solve {
  public:
   Solve(const Problem &problem, const SolveRequest &request)
-      : problem_(problem), request_(request), view_(problem.view()), kernels_(active_search_kernels()), begin_(Clock::now()) {
+      : problem_(problem),
+        request_(request),
+        view_(problem.view()),
+        kernels_(active_search_kernels()),
+        begin_(Clock::now()) {
     data_ = problem.data();
-    for (const TargetCopy &copy : problem.copies()) data_[size_t(copy.to)] = request.targets[size_t(copy.target)][copy.from];
+    for (const TargetCopy &copy : problem.copies())
+      data_[size_t(copy.to)] = request.targets[size_t(copy.target)][copy.from];
     posture_.assign(request.posture, request.posture + view_.dof);
     // Joints that no goal touches keep the seed's value in the answer, which has to be within their limits too.
     for (int k = 0; k < view_.dof; ++k) {
@@ -100,17 +106,20 @@ class Solve {
     for (int i = 0; i < islands; ++i) islands_[size_t(i)].memory = memory + bytes * size_t(i);
     outcome_.profile.setup = elapsed();
     advance(0, 0);
-    const bool alone = request_.valid || request_.touches || request_.trace || view_.callback_count > 0 || request_.collect > 0;
+    const bool alone =
+        request_.valid || request_.touches || request_.trace || view_.callback_count > 0 || request_.collect > 0;
     if (request_.threads > 1 && islands > 1 && !alone && !finished(0, 1)) {
       const int workers = std::min(request_.threads, islands);
       std::vector<std::thread> helpers;
-      for (int worker = 1; worker < workers; ++worker) helpers.emplace_back([this, worker, workers] { carry(worker, workers); });
+      for (int worker = 1; worker < workers; ++worker)
+        helpers.emplace_back([this, worker, workers] { carry(worker, workers); });
       carry(0, workers);
       for (std::thread &helper : helpers) helper.join();
     } else {
       carry(0, 1);
     }
-    outcome_.profile.search = elapsed() - outcome_.profile.setup - outcome_.profile.verify - outcome_.profile.predicates;
+    outcome_.profile.search =
+        elapsed() - outcome_.profile.setup - outcome_.profile.verify - outcome_.profile.predicates;
     if (!outcome_.success && request_.approximate && outcome_.ending != Ending::failed) approach();
     const double searched = elapsed();
     if (outcome_.success && view_.row_count > view_.must_rows && request_.collect == 0) refine();
@@ -195,7 +204,8 @@ class Solve {
     view_.axes = axes_.data(), view_.frames = points_.data();
     double carried = view_.total_mass;
     for (int b = 0; b < view_.body_count; ++b) carried -= view_.bodies[b].mass;
-    Placement moment{{1, 0, 0, 0, 1, 0, 0, 0, 1}, {view_.fixed_moment[0], view_.fixed_moment[1], view_.fixed_moment[2]}};
+    Placement moment{{1, 0, 0, 0, 1, 0, 0, 0, 1},
+                     {view_.fixed_moment[0], view_.fixed_moment[1], view_.fixed_moment[2]}};
     const Placement turned = product(base, moment);
     for (int k = 0; k < 3; ++k) view_.fixed_moment[k] = turned.p[k] + (carried - 1.0) * base.p[k];
   }
@@ -249,8 +259,10 @@ class Solve {
     if (stop_.load(std::memory_order_relaxed)) return true;
     if (generation == 0 && island == 0) return false;
     const int64_t round = int64_t(request_.options.round_iterations) * 8;
-    if (request_.evaluations >= 0 && here * round + outcome_.counts.evaluations >= request_.evaluations) return end(Ending::evaluations, false);
-    if (request_.attempts >= 0 && starts_.load(std::memory_order_relaxed) >= request_.attempts) return end(Ending::attempts, true);
+    if (request_.evaluations >= 0 && here * round + outcome_.counts.evaluations >= request_.evaluations)
+      return end(Ending::evaluations, false);
+    if (request_.attempts >= 0 && starts_.load(std::memory_order_relaxed) >= request_.attempts)
+      return end(Ending::attempts, true);
     if (std::isfinite(request_.timeout) && elapsed() > request_.timeout) return end(Ending::timeout, true);
     if (island % request_.threads == 0 && request_.interrupted && elapsed() > next_check_) {
       next_check_ = elapsed() + 0.05;
@@ -259,7 +271,8 @@ class Solve {
     return false;
   }
 
-  // With `all`, every thread stops; a bound in evaluations is each island's own, so that the others come to it by themselves.
+  // With `all`, every thread stops; a bound in evaluations is each island's own, so that the others come to it by
+  // themselves.
   bool end(Ending ending, bool all) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!outcome_.success && outcome_.ending != Ending::failed) outcome_.ending = ending;
@@ -387,7 +400,8 @@ class Solve {
         double shifted = value - kTurn * std::round((value - seed) / kTurn);
         if (shifted < view_.lower[i]) shifted += kTurn;
         if (shifted > view_.upper[i]) shifted -= kTurn;
-        if (shifted >= view_.lower[i] && shifted <= view_.upper[i] && std::abs(shifted - seed) < std::abs(value - seed)) value = shifted;
+        if (shifted >= view_.lower[i] && shifted <= view_.upper[i] && std::abs(shifted - seed) < std::abs(value - seed))
+          value = shifted;
       }
       posture[size_t(view_.sources[i])] = value;
     }
@@ -441,7 +455,8 @@ class Solve {
 
   bool verify(const std::vector<double> &posture, std::vector<double> &errors) {
     for (size_t k = 0; k < posture.size(); ++k)
-      if (!std::isfinite(posture[k]) || posture[k] < problem_.lower()[k] || posture[k] > problem_.upper()[k]) return false;
+      if (!std::isfinite(posture[k]) || posture[k] < problem_.lower()[k] || posture[k] > problem_.upper()[k])
+        return false;
     const double begin = elapsed();
     const bool within = measure(posture, errors);
     if (request_.threads == 1) outcome_.profile.verify += elapsed() - begin;
@@ -523,7 +538,8 @@ std::vector<Outcome> solve_chunk(const Problem &problem, const std::vector<Solve
     solves.push_back(std::make_unique<Solve>(problem, requests[k]));
     elements.push_back(solves.back()->first_element(answers.data() + k * size_t(view.variable_count)));
   }
-  kernels.solve_many(view, problem.pose(), requests.front().options, pool.get(kernels.bytes(view)), elements.data(), long(elements.size()));
+  kernels.solve_many(view, problem.pose(), requests.front().options, pool.get(kernels.bytes(view)), elements.data(),
+                     long(elements.size()));
   // Time is shared: each element is charged its share of the work.
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   int64_t evaluations = 0;

@@ -15,9 +15,9 @@ namespace memetik {
 struct SolveRequest {
   const double *posture = nullptr;  // full seed, within limits
   std::vector<const double *> targets;
-  double timeout = 0.005;           // seconds; infinite where only evaluations count
-  int64_t evaluations = -1;         // -1: no bound
-  int64_t attempts = -1;            // local searches; -1: no bound
+  double timeout = 0.005;    // seconds; infinite where only evaluations count
+  int64_t evaluations = -1;  // -1: no bound
+  int64_t attempts = -1;     // local searches; -1: no bound
   uint64_t rng = 0, stream = 0;
   const Placement *base = nullptr;  // the robot stands here instead of where it was described
   int64_t collect = 0;              // gather up to so many distinct answers instead of stopping at the first
@@ -29,12 +29,12 @@ struct SolveRequest {
   SearchOptions options;
   Callback callback = nullptr;
   void *context = nullptr;
-  bool approximate = false;         // bring the best found to its local minimum where there is no answer
-  bool first_generation = true;     // false: it was tried before
-  bool trace = false;               // keep every individual of every iteration
+  bool approximate = false;      // bring the best found to its local minimum where there is no answer
+  bool first_generation = true;  // false: it was tried before
+  bool trace = false;            // keep every individual of every iteration
   // What must not be touched: as it is, and with bodies and fields that are nowhere too small.
   const CollisionWorld *world = nullptr, *certain_world = nullptr;
-  double margin = 0;                // clearance that is asked for
+  double margin = 0;  // clearance that is asked for
   // Decides on the exact geometry whether a posture touches anything, where the two worlds disagree.
   std::function<bool(const double *posture)> touches;
   // Asked for every posture that meets the goals; false turns it away. Called on the calling thread only.
@@ -65,15 +65,15 @@ struct Answer {
 struct Outcome {
   Ending ending = Ending::timeout;
   bool success = false;
-  std::vector<double> q;        // full posture: the answer, or the best found
-  std::vector<double> errors;   // per term
-  double cost = 0;              // of the must goals, weighted
-  double preference = 0;        // of the preferences, weighted
+  std::vector<double> q;       // full posture: the answer, or the best found
+  std::vector<double> errors;  // per term
+  double cost = 0;             // of the must goals, weighted
+  double preference = 0;       // of the preferences, weighted
   double seconds = 0;
   Counts counts{};
   int island = 0;
   int64_t generation = 0;
-  std::vector<int> clipped;     // entries of q whose seed was outside its limits
+  std::vector<int> clipped;  // entries of q whose seed was outside its limits
   std::vector<Generation> trace;
   Profile profile{};
   std::vector<Answer> answers;  // when gathering, in the order found
@@ -81,8 +81,8 @@ struct Outcome {
 
 Outcome solve(const Problem &problem, const SolveRequest &request);
 
-// Solves many requests one after the other, each as `solve` does; targets of the pose of one link go through their first
-// generation side by side.
+// Solves many requests one after the other, each as `solve` does; targets of the pose of one link go through their
+// first generation side by side.
 std::vector<Outcome> solve_chunk(const Problem &problem, const std::vector<SolveRequest> &requests);
 
 }  // namespace memetik

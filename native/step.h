@@ -188,8 +188,8 @@ inline void move_lanes(const ProblemView &v, const Lane &max_step, Evaluation &e
 }
 
 // One bounded step on the first `rows` rows, in the form that has a matrix of the size of q.
-inline void step_by_variables(const ProblemView &v, const SearchOptions &o, Evaluation &e, Step &s, int rows, const Lane &damping,
-                              unsigned skip) {
+inline void step_by_variables(const ProblemView &v, const SearchOptions &o, Evaluation &e, Step &s, int rows,
+                              const Lane &damping, unsigned skip) {
   gradient_of(v, e, rows, s.gradient);
   free_variables(v, e, s, s.gradient);
   normal_matrix(v, e, s, rows);
@@ -198,7 +198,8 @@ inline void step_by_variables(const ProblemView &v, const SearchOptions &o, Eval
 }
 
 // One bounded step on the musts.
-inline void take_step(const ProblemView &v, const SearchOptions &o, Evaluation &e, Step &s, const Lane &cost, unsigned skip) {
+inline void take_step(const ProblemView &v, const SearchOptions &o, Evaluation &e, Step &s, const Lane &cost,
+                      unsigned skip) {
   const Lane damping = o.damping * cost + Lane(1e-12);
   if (v.must_rows > v.variable_count) return step_by_variables(v, o, e, s, v.must_rows, damping, skip);
   gradient_of(v, e, v.must_rows, s.gradient);

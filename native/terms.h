@@ -58,12 +58,14 @@ MEMETIK_INLINE void rotation_range_rows(const double *d, const Frame &f, Row *ro
   const Vector3 log = scale * v;
   // Inverse of the left Jacobian of SO(3): I - [log]/2 + c [log]^2, c = (1 - (angle/2) cot(angle/2)) / angle^2.
   const Lane half_cot = 0.5 * angle * w / max(sine, Lane(1e-12));
-  const Lane c = select(tiny | (angle < Lane(1e-3)), Lane(1.0 / 12.0), (1.0 - half_cot) / max(angle * angle, Lane(1e-12)));
+  const Lane c =
+      select(tiny | (angle < Lane(1e-3)), Lane(1.0 / 12.0), (1.0 - half_cot) / max(angle * angle, Lane(1e-12)));
   const Lane square = dot(log, log);
   const Lane l[3] = {log.x, log.y, log.z};
-  const Vector3 rate[3] = {{1.0 + c * (l[0] * l[0] - square), 0.5 * l[2] + c * l[0] * l[1], -0.5 * l[1] + c * l[0] * l[2]},
-                           {-0.5 * l[2] + c * l[1] * l[0], 1.0 + c * (l[1] * l[1] - square), 0.5 * l[0] + c * l[1] * l[2]},
-                           {0.5 * l[1] + c * l[2] * l[0], -0.5 * l[0] + c * l[2] * l[1], 1.0 + c * (l[2] * l[2] - square)}};
+  const Vector3 rate[3] = {
+      {1.0 + c * (l[0] * l[0] - square), 0.5 * l[2] + c * l[0] * l[1], -0.5 * l[1] + c * l[0] * l[2]},
+      {-0.5 * l[2] + c * l[1] * l[0], 1.0 + c * (l[1] * l[1] - square), 0.5 * l[0] + c * l[1] * l[2]},
+      {0.5 * l[1] + c * l[2] * l[0], -0.5 * l[0] + c * l[2] * l[1], 1.0 + c * (l[2] * l[2] - square)}};
   for (int k = 0; k < 3; ++k) {
     const double lower = d[9 + k], upper = d[12 + k];
     rows[k] = {outside(l[k], lower, upper), zero3(), slope(l[k], lower, upper) * turn(d, rate[k])};
@@ -200,9 +202,8 @@ MEMETIK_INLINE void roll_pitch_yaw_rows(const double *d, const Frame &e, Row *ro
   // Angular velocity = yaw' z + pitch' (-sy, cy, 0) + roll' (cy cp, sy cp, -sp).
   const Lane sp = -e.x.z;
   const Lane value[3] = {roll, pitch, yaw};
-  const Vector3 rate[3] = {{cy * inverse, sy * inverse, Lane(0.0)},
-                           {-sy, cy, Lane(0.0)},
-                           {cy * sp * inverse, sy * sp * inverse, Lane(1.0)}};
+  const Vector3 rate[3] = {
+      {cy * inverse, sy * inverse, Lane(0.0)}, {-sy, cy, Lane(0.0)}, {cy * sp * inverse, sy * sp * inverse, Lane(1.0)}};
   for (int k = 0; k < 3; ++k) {
     const double lower = d[3 + k], upper = d[6 + k];
     const Lane away = value[k] - Lane(d[k]), x = away - 6.283185307179586 * round(away * Lane(0.15915494309189535));
@@ -250,24 +251,42 @@ MEMETIK_INLINE void incidence_row(const double *d, const Frame &f, Row *rows) {
 // The rows of a term on a frame. Kinds that depend on the joints alone are handled by the evaluator.
 inline void frame_rows(const Term &term, const double *d, const Frame &f, Row *rows) {
   switch (term.kind) {
-    case TermKind::point: return point_rows(d, f, rows);
-    case TermKind::rotation: return rotation_rows(d, f, rows);
-    case TermKind::rotation_range: return rotation_range_rows(d, f, rows);
-    case TermKind::swing_range: return swing_range_rows(d, f, rows);
-    case TermKind::align: return align_rows(d, f, rows);
-    case TermKind::twist: return twist_row(d, f, rows);
-    case TermKind::cone: return cone_row(d, f, rows);
-    case TermKind::side: return side_row(d, f, rows);
-    case TermKind::look_at: return look_at_rows(d, f, rows);
-    case TermKind::line: return line_rows(d, f, rows);
-    case TermKind::plane: return plane_row(d, f, rows);
-    case TermKind::distance: return distance_row(d, f, rows);
-    case TermKind::repulsion: return repulsion_row(d, f, rows);
-    case TermKind::roll_pitch_yaw: return roll_pitch_yaw_rows(d, f, rows);
-    case TermKind::pivot: return pivot_rows(d, f, rows);
-    case TermKind::view: return view_row(d, f, rows);
-    case TermKind::incidence: return incidence_row(d, f, rows);
-    default: return;
+    case TermKind::point:
+      return point_rows(d, f, rows);
+    case TermKind::rotation:
+      return rotation_rows(d, f, rows);
+    case TermKind::rotation_range:
+      return rotation_range_rows(d, f, rows);
+    case TermKind::swing_range:
+      return swing_range_rows(d, f, rows);
+    case TermKind::align:
+      return align_rows(d, f, rows);
+    case TermKind::twist:
+      return twist_row(d, f, rows);
+    case TermKind::cone:
+      return cone_row(d, f, rows);
+    case TermKind::side:
+      return side_row(d, f, rows);
+    case TermKind::look_at:
+      return look_at_rows(d, f, rows);
+    case TermKind::line:
+      return line_rows(d, f, rows);
+    case TermKind::plane:
+      return plane_row(d, f, rows);
+    case TermKind::distance:
+      return distance_row(d, f, rows);
+    case TermKind::repulsion:
+      return repulsion_row(d, f, rows);
+    case TermKind::roll_pitch_yaw:
+      return roll_pitch_yaw_rows(d, f, rows);
+    case TermKind::pivot:
+      return pivot_rows(d, f, rows);
+    case TermKind::view:
+      return view_row(d, f, rows);
+    case TermKind::incidence:
+      return incidence_row(d, f, rows);
+    default:
+      return;
   }
 }
 

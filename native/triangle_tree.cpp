@@ -60,7 +60,8 @@ double box_squared(const double *lower, const double *upper, const double *p) {
   return square;
 }
 
-// Moeller and Trumbore's test, with the triangle made a little larger: the line from + along * way meets its plane there.
+// Moeller and Trumbore's test, with the triangle made a little larger: the line from + along * way meets its plane
+// there.
 bool meets(const Triangle &t, const double *from, const double *way, double slack, double &along) {
   double ab[3], ac[3], h[3], s[3], q[3];
   subtract(t.corners[1], t.corners[0], ab);

@@ -26,14 +26,15 @@ class TriangleTree {
     double distance;  // from the centre
   };
   void nearest_to_ball(const double *centre, double radius, std::vector<Near> &out) const;
-  // Those of `from` that may be nearest to some point of a smaller ball. The balls share no centre, so all are measured.
+  // Those of `from` that may be nearest to some point of a smaller ball. The balls share no centre, so all are
+  // measured.
   void nearest_among(const std::vector<Near> &from, const double *centre, double radius, std::vector<Near> &out) const;
   // Distance from a point of the ball, `way` from its centre, to the nearest of the triangles that were found for it.
   double distance_among(const std::vector<Near> &near, const double *point, double way) const;
   // Does the segment cross a triangle?
   bool crossed(const double *from, const double *to) const;
-  // The triangle that the line from + t way, t in [least, most], crosses nearest to t = 0, and that t; -1 where there is
-  // none. Triangles whose normal points along the way are met only where `both_sides` is asked for.
+  // The triangle that the line from + t way, t in [least, most], crosses nearest to t = 0, and that t; -1 where there
+  // is none. Triangles whose normal points along the way are met only where `both_sides` is asked for.
   int32_t cast(const double *from, const double *way, double least, double most, bool both_sides, double &along) const;
 
   const Triangle &triangle(int32_t index) const { return triangles_[size_t(index)]; }

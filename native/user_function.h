@@ -7,8 +7,8 @@ namespace memetik {
 
 // q: values of the goal's joints; poses: 16 numbers (4 x 4, row major) for each of its links, in the world.
 using ResidualFunction = void (*)(const double *q, const double *poses, double *residual);
-// Derivatives of the residual: by_joints (rows x joints), by_links (rows x links x 6: velocity of the link's origin, then
-// angular velocity, axes of the world).
+// Derivatives of the residual: by_joints (rows x joints), by_links (rows x links x 6: velocity of the link's origin,
+// then angular velocity, axes of the world).
 using DerivativeFunction = void (*)(const double *q, const double *poses, double *by_joints, double *by_links);
 
 constexpr int kMostUserRows = 32, kMostUserLinks = 8, kMostUserJoints = 128;

@@ -52,15 +52,23 @@ struct Quaternion {
 
 Quaternion quaternion(const double *E) {
   // The four candidates of Shepperd's method; the largest is the safest to divide by.
-  const double squares[4] = {1 + E[0] + E[4] + E[8], 1 + E[0] - E[4] - E[8], 1 - E[0] + E[4] - E[8], 1 - E[0] - E[4] + E[8]};
+  const double squares[4] = {1 + E[0] + E[4] + E[8], 1 + E[0] - E[4] - E[8], 1 - E[0] + E[4] - E[8],
+                             1 - E[0] - E[4] + E[8]};
   const int best = int(std::max_element(squares, squares + 4) - squares);
   const double s = 2 * std::sqrt(std::max(squares[best], 1e-300));
   Quaternion q{};
   switch (best) {
-    case 0: q = {s / 4, {(E[7] - E[5]) / s, (E[2] - E[6]) / s, (E[3] - E[1]) / s}}; break;
-    case 1: q = {(E[7] - E[5]) / s, {s / 4, (E[1] + E[3]) / s, (E[2] + E[6]) / s}}; break;
-    case 2: q = {(E[2] - E[6]) / s, {(E[1] + E[3]) / s, s / 4, (E[5] + E[7]) / s}}; break;
-    default: q = {(E[3] - E[1]) / s, {(E[2] + E[6]) / s, (E[5] + E[7]) / s, s / 4}};
+    case 0:
+      q = {s / 4, {(E[7] - E[5]) / s, (E[2] - E[6]) / s, (E[3] - E[1]) / s}};
+      break;
+    case 1:
+      q = {(E[7] - E[5]) / s, {s / 4, (E[1] + E[3]) / s, (E[2] + E[6]) / s}};
+      break;
+    case 2:
+      q = {(E[2] - E[6]) / s, {(E[1] + E[3]) / s, s / 4, (E[5] + E[7]) / s}};
+      break;
+    default:
+      q = {(E[3] - E[1]) / s, {(E[2] + E[6]) / s, (E[5] + E[7]) / s, s / 4}};
   }
   return q.w < 0 ? Quaternion{-q.w, -1.0 * q.v} : q;
 }
@@ -84,29 +92,38 @@ double frame_error(const Term &term, const double *d, const Placement &f) {
       rotation_error(d, f.R, E);
       const Quaternion q = quaternion(E);
       const double s = norm(q.v), scale = s < 1e-9 ? 2.0 : 2 * std::atan2(s, q.w) / s;
-      return norm3(outside(scale * q.v.x, d[9], d[12]), outside(scale * q.v.y, d[10], d[13]), outside(scale * q.v.z, d[11], d[14]));
+      return norm3(outside(scale * q.v.x, d[9], d[12]), outside(scale * q.v.y, d[10], d[13]),
+                   outside(scale * q.v.z, d[11], d[14]));
     }
     case TermKind::swing_range: {
       const V a = at(d + 9), turned = back(d, turn(f.R, a)), c = cross(a, turned);
       const double sine = norm(c), scale = sine < 1e-9 ? 1.0 : angle(a, turned) / sine;
-      return norm3(outside(scale * c.x, d[12], d[15]), outside(scale * c.y, d[13], d[16]), outside(scale * c.z, d[14], d[17]));
+      return norm3(outside(scale * c.x, d[12], d[15]), outside(scale * c.y, d[13], d[16]),
+                   outside(scale * c.z, d[14], d[17]));
     }
-    case TermKind::align: return angle(turn(f.R, at(d)), at(d + 3));
+    case TermKind::align:
+      return angle(turn(f.R, at(d)), at(d + 3));
     case TermKind::twist: {
       rotation_error(d, f.R, E);
       const Quaternion q = quaternion(E);
       return std::abs(outside(2 * std::atan2(dot(q.v, at(d + 9)), q.w), d[12], d[13]));
     }
-    case TermKind::cone: return std::abs(outside(angle(turn(f.R, at(d)), at(d + 3)), d[6], d[7]));
-    case TermKind::side: return std::asin(std::clamp(dot(turn(f.R, at(d)), at(d + 3)), 0.0, 1.0));
-    case TermKind::look_at: return angle(turn(f.R, at(d)), at(d + 3) - x);
+    case TermKind::cone:
+      return std::abs(outside(angle(turn(f.R, at(d)), at(d + 3)), d[6], d[7]));
+    case TermKind::side:
+      return std::asin(std::clamp(dot(turn(f.R, at(d)), at(d + 3)), 0.0, 1.0));
+    case TermKind::look_at:
+      return angle(turn(f.R, at(d)), at(d + 3) - x);
     case TermKind::line: {
       const V to = x - at(d), u = at(d + 3);
       return norm(to - dot(to, u) * u);
     }
-    case TermKind::plane: return std::abs(outside(dot(x - at(d), at(d + 3)), d[6], d[7]));
-    case TermKind::distance: return std::abs(outside(norm(x - at(d)), d[3], d[4]));
-    case TermKind::repulsion: return std::max(0.0, d[3] - norm(x - at(d)));
+    case TermKind::plane:
+      return std::abs(outside(dot(x - at(d), at(d + 3)), d[6], d[7]));
+    case TermKind::distance:
+      return std::abs(outside(norm(x - at(d)), d[3], d[4]));
+    case TermKind::repulsion:
+      return std::max(0.0, d[3] - norm(x - at(d)));
     case TermKind::roll_pitch_yaw: {
       const double *R = f.R, cosine = std::hypot(R[0], R[3]);
       const bool upright = cosine < 1e-6;
@@ -121,9 +138,12 @@ double frame_error(const Term &term, const double *d, const Placement &f) {
       const V a = turn(f.R, at(d)), to = at(d + 5) - x;
       return norm(std::clamp(dot(to, a), d[3], d[4]) * a - to);
     }
-    case TermKind::view: return std::max(0.0, angle(turn(f.R, at(d)), at(d + 3) - x) - d[6]);
-    case TermKind::incidence: return std::max(0.0, angle(x - at(d), at(d + 3)) - d[6]);
-    default: return 0.0;
+    case TermKind::view:
+      return std::max(0.0, angle(turn(f.R, at(d)), at(d + 3) - x) - d[6]);
+    case TermKind::incidence:
+      return std::max(0.0, angle(x - at(d), at(d + 3)) - d[6]);
+    default:
+      return 0.0;
   }
 }
 
@@ -226,7 +246,8 @@ double Verifier::manipulability(const ProblemView &v, const Term &term, const do
     const TermAxis &ta = v.term_axes[term.axes + i];
     const Placement &f = axes_[size_t(ta.axis)];
     const bool prismatic = v.axes[ta.axis].axis.prismatic;
-    const V z = {f.R[2], f.R[5], f.R[8]}, linear = prismatic ? z : cross(z, tip - at(f.p)), angular = prismatic ? V{0, 0, 0} : z;
+    const V z = {f.R[2], f.R[5], f.R[8]}, linear = prismatic ? z : cross(z, tip - at(f.p)),
+            angular = prismatic ? V{0, 0, 0} : z;
     const double column[6] = {linear.x, linear.y, linear.z, angular.x, angular.y, angular.z};
     for (int k = 0; k < 6; ++k) J[size_t(6 * ta.variable + k)] += ta.sign * column[k];
   }
@@ -287,22 +308,28 @@ double Verifier::error(const ProblemView &v, const Term &term, const double *dat
       for (int k = 0; k < term.rows; ++k) worst = std::max(worst, dot(at(com), at(d + 1 + 4 * k)) - d[4 + 4 * k]);
       return worst;
     }
-    case TermKind::effort: return effort(v, term, d);
-    case TermKind::manipulability: return 1.0 / (1.0 + manipulability(v, term, d) / d[1]);
+    case TermKind::effort:
+      return effort(v, term, d);
+    case TermKind::manipulability:
+      return 1.0 / (1.0 + manipulability(v, term, d) / d[1]);
     case TermKind::pivot_chain: {
-      const V pivot = term.reference < 0 ? at(d)
-                                         : at(points_[size_t(term.reference)].p) + turn(points_[size_t(term.reference)].R, at(d));
+      const V pivot = term.reference < 0
+                          ? at(d)
+                          : at(points_[size_t(term.reference)].p) + turn(points_[size_t(term.reference)].R, at(d));
       double nearest = std::numeric_limits<double>::infinity();
       for (int k = 4; k + 1 < term.data_size; ++k) {
         const V a = at(points_[size_t(d[k])].p), side = at(points_[size_t(d[k + 1])].p) - a;
-        const double square = dot(side, side), t = square > 0 ? std::clamp(dot(pivot - a, side) / square, 0.0, 1.0) : 0.0;
+        const double square = dot(side, side),
+                     t = square > 0 ? std::clamp(dot(pivot - a, side) / square, 0.0, 1.0) : 0.0;
         nearest = std::min(nearest, norm(a + t * side - pivot));
       }
       return nearest;
     }
-    case TermKind::compiled: return user_error(UserFunction(d, term.rows), posture);
+    case TermKind::compiled:
+      return user_error(UserFunction(d, term.rows), posture);
     case TermKind::contacts:
-    case TermKind::callback: return 0.0;
+    case TermKind::callback:
+      return 0.0;
     case TermKind::point_distance:
     case TermKind::touch:
     case TermKind::project_point:

@@ -20,8 +20,8 @@ constexpr size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 size_t scratch_bytes(const TreeView &tree, int unit_count) {
   const size_t n = size_t(tree.dof);
   return padded(sizeof(Frame) * tree.axis_count) + padded(sizeof(Vector3) * tree.axis_count) +
-         padded(sizeof(Lane) * (3 * n + n * n + unit_count)) +
-         padded(sizeof(CollisionAxis) * tree.axis_count) + padded(sizeof(int32_t) * n) + padded(n);
+         padded(sizeof(Lane) * (3 * n + n * n + unit_count)) + padded(sizeof(CollisionAxis) * tree.axis_count) +
+         padded(sizeof(int32_t) * n) + padded(n);
 }
 
 Scratch divide(const TreeView &tree, int unit_count, void *memory) {
@@ -149,8 +149,8 @@ struct Plain {
 Plain plain(const Vector3 &v, int lane) { return {get(v.x, lane), get(v.y, lane), get(v.z, lane)}; }
 
 // Adds sign times the rate at which the clearance changes with the axes that carry a point.
-void add_rates(const TreeView &tree, const Frame *frames, int lane, int axis, const Plain &x, const Plain &g, double sign,
-               double *out) {
+void add_rates(const TreeView &tree, const Frame *frames, int lane, int axis, const Plain &x, const Plain &g,
+               double sign, double *out) {
   for (int a = axis; a >= 0; a = tree.axes[a].parent) {
     const Plain z = plain(frames[a].z, lane), p = plain(frames[a].p, lane);
     const Plain r = {x.x - p.x, x.y - p.y, x.z - p.z};

@@ -17,15 +17,15 @@ struct Column {
 
 struct PoseLanes {
   Lane *q;
-  Lane *held;       // values of axes without a variable
+  Lane *held;  // values of axes without a variable
   Frame *axes;
   Column *columns;  // of the weighted Jacobian, one per variable
   Lane *metric;
-  uint8_t *first;   // per axis of the link: first to move its variable
+  uint8_t *first;  // per axis of the link: first to move its variable
   // Targets, lane by lane.
   Lane position[3], rotation[9];
   Lane r[kRows];
-  Lane w;           // of the quaternion of R R_target^T
+  Lane w;  // of the quaternion of R R_target^T
   Vector3 v;
   Lane cost, last_cost;
   Mask inside;
@@ -44,7 +44,9 @@ struct PoseLanes {
 };
 
 // The term whose axes are those that move the link.
-const Term &link_term(const ProblemView &p, const PoseView &pose) { return p.terms[pose.point >= 0 ? pose.point : pose.rotation]; }
+const Term &link_term(const ProblemView &p, const PoseView &pose) {
+  return p.terms[pose.point >= 0 ? pose.point : pose.rotation];
+}
 
 PoseLanes &begin(const ProblemView &p, const PoseView &pose, void *memory) {
   Arena arena{static_cast<char *>(memory), 0};
@@ -74,7 +76,8 @@ void begin_start(const ProblemView &p, PoseLanes &s, int lane) {
   ++element.starts;
   Random random{element.key, uint64_t(start) * uint64_t(n)};
   for (int i = 0; i < n; ++i)
-    set(s.q[i], lane, start == 0 ? element.seed[i] : p.sample_lower[i] + random.uniform() * (p.sample_upper[i] - p.sample_lower[i]));
+    set(s.q[i], lane,
+        start == 0 ? element.seed[i] : p.sample_lower[i] + random.uniform() * (p.sample_upper[i] - p.sample_lower[i]));
   set(s.last_cost, lane, kInfinity);
   s.iterations[lane] = s.stagnant[lane] = 0;
 }
@@ -138,7 +141,8 @@ void take_element(const ProblemView &p, const PoseView &pose, PoseLanes &s, int 
     const Vector3 linear = prismatic ? a.z : cross(a.z, f.p - a.p);
     const Vector3 angular = prismatic ? Vector3{Lane(0.0), Lane(0.0), Lane(0.0)} : s.w * a.z + cross(a.z, s.v);
     const Lane wp(weight_p * ta.sign), wr(weight_r * ta.sign);
-    const Lane entry[kRows] = {wp * linear.x, wp * linear.y, wp * linear.z, wr * angular.x, wr * angular.y, wr * angular.z};
+    const Lane entry[kRows] = {wp * linear.x,  wp * linear.y,  wp * linear.z,
+                               wr * angular.x, wr * angular.y, wr * angular.z};
     Lane *column = s.columns[ta.variable].c;
     if (s.first[k])
       for (int i = 0; i < kRows; ++i) column[i] = entry[i];
@@ -160,7 +164,8 @@ void take_element(const ProblemView &p, const PoseView &pose, PoseLanes &s, int 
     if (!p.circular[i]) {
       Lane gradient = column[0] * s.r[0];
       for (int k = 1; k < kRows; ++k) gradient += column[k] * s.r[k];
-      const Mask stuck = ((s.q[i] <= Lane(p.lower[i])) & (gradient > Lane(0.0))) | ((s.q[i] >= Lane(p.upper[i])) & (gradient < Lane(0.0)));
+      const Mask stuck = ((s.q[i] <= Lane(p.lower[i])) & (gradient > Lane(0.0))) |
+                         ((s.q[i] >= Lane(p.upper[i])) & (gradient < Lane(0.0)));
       metric = select(stuck, Lane(0.0), metric);
     }
     s.metric[i] = metric;
@@ -263,7 +268,8 @@ void solve_one(const ProblemView &p, const PoseView &pose, const SearchOptions &
   }
 }
 
-void solve_many(const ProblemView &p, const PoseView &pose, const SearchOptions &o, void *memory, PoseElement *elements, long count) {
+void solve_many(const ProblemView &p, const PoseView &pose, const SearchOptions &o, void *memory, PoseElement *elements,
+                long count) {
   PoseLanes &s = begin(p, pose, memory);
   long next = 0;
   unsigned busy = 0;

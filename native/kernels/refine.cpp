@@ -21,7 +21,7 @@ struct Refinement {
   Evaluation now;
   Step step;
   Lane must, preference, merit, last_merit, eps, mu;
-  Lane *previous;    // variables before the last step
+  Lane *previous;  // variables before the last step
   Phase phase[kWidth];
   int32_t iterations[kWidth], stagnant[kWidth], backtracks[kWidth];
 
@@ -52,7 +52,8 @@ void spawn(const ProblemView &v, Refinement &r, IslandControl &c, int lane) {
   const double scale = near ? __builtin_exp2(-5.0 * c.random.uniform()) : 0.0;
   for (int i = 0; i < v.variable_count; ++i) {
     const double range = v.sample_upper[i] - v.sample_lower[i];
-    double gene = near ? c.best[i] + scale * 0.5 * range * c.random.normal() : v.sample_lower[i] + c.random.uniform() * range;
+    double gene =
+        near ? c.best[i] + scale * 0.5 * range * c.random.normal() : v.sample_lower[i] + c.random.uniform() * range;
     if (!v.circular[i]) gene = gene < v.lower[i] ? v.lower[i] : gene > v.upper[i] ? v.upper[i] : gene;
     genes[i] = gene;
   }
@@ -77,7 +78,8 @@ void start(const ProblemView &v, const SearchOptions &, void *memory, IslandCont
     else
       spawn(v, r, c, lane);
   }
-  if (evaluate<false>(v, {c.data, c.posture, c.callback, c.context, c.certain, c.collision_axes}, r.now, 1 << 30, c.buffer))
+  if (evaluate<false>(v, {c.data, c.posture, c.callback, c.context, c.certain, c.collision_axes}, r.now, 1 << 30,
+                      c.buffer))
     c.best_cost = get(cost_of(v, r.now, false), 0);
 }
 
@@ -101,8 +103,8 @@ void slide_on(Refinement &r, int lane, double eps) {
 }
 
 // What a lane does after its evaluation. Returns true when it takes a step from here.
-bool decide(const ProblemView &v, const SearchOptions &o, Refinement &r, IslandControl &c, int lane, bool inside, bool well_inside,
-            bool &offer) {
+bool decide(const ProblemView &v, const SearchOptions &o, Refinement &r, IslandControl &c, int lane, bool inside,
+            bool well_inside, bool &offer) {
   const double merit = get(r.merit, lane), last = get(r.last_merit, lane);
   ++r.iterations[lane];
   switch (r.phase[lane]) {
@@ -162,7 +164,8 @@ bool decide(const ProblemView &v, const SearchOptions &o, Refinement &r, IslandC
       if (r.iterations[lane] < 2 * kSettleIterations) return true;
       spawn(v, r, c, lane);
       return false;
-    case Phase::arrived: break;
+    case Phase::arrived:
+      break;
   }
   return false;
 }
@@ -214,7 +217,8 @@ RoundEnd round(const ProblemView &v, const SearchOptions &o, void *memory, Islan
     Lane damping;
     for (int lane = 0; lane < kWidth; ++lane)
       set(damping, lane,
-          r.phase[lane] == Phase::slide ? get(r.mu, lane) * get(eps, lane) * get(eps, lane) + 1e-12 : o.damping * get(must, lane) + 1e-12);
+          r.phase[lane] == Phase::slide ? get(r.mu, lane) * get(eps, lane) * get(eps, lane) + 1e-12
+                                        : o.damping * get(must, lane) + 1e-12);
     for (int i = 0; i < n; ++i)
       for (int lane = 0; lane < kWidth; ++lane)
         if (!(still >> lane & 1)) set(r.previous[i], lane, get(r.now.q[i], lane));

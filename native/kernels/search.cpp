@@ -20,11 +20,11 @@ struct Island {
   Step step;
   Lane cost, last_cost;
   int32_t iterations[kWidth], stagnant[kWidth], species[kWidth];
-  double *start_genes;       // kWidth x n: where each lane's local search began
-  Individual *population;    // species x population
-  bool seed_running;         // the seed's own basin is still being searched
-  int32_t pending;           // lane of the last candidate, -1: none
-  int32_t waiting;           // lane that holds an answer while the seed's basin is finished, -1: none
+  double *start_genes;     // kWidth x n: where each lane's local search began
+  Individual *population;  // species x population
+  bool seed_running;       // the seed's own basin is still being searched
+  int32_t pending;         // lane of the last candidate, -1: none
+  int32_t waiting;         // lane that holds an answer while the seed's basin is finished, -1: none
   int32_t patience;
   bool waiting_certain;
   double *waiting_genes;
@@ -126,7 +126,8 @@ void settle(const ProblemView &v, const SearchOptions &o, Island &island, Island
         // Nothing new: the species with the worse best may die out.
         int worst = 0;
         for (int s = 1; s < o.species; ++s)
-          if (island.population[size_t(s) * o.population].cost > island.population[size_t(worst) * o.population].cost) worst = s;
+          if (island.population[size_t(s) * o.population].cost > island.population[size_t(worst) * o.population].cost)
+            worst = s;
         for (int k = 0; k < o.population; ++k) island.population[size_t(worst) * o.population + k].used = false;
         ++c.counts.wipeouts;
       }
@@ -170,11 +171,13 @@ RoundEnd offer(const ProblemView &v, Island &island, IslandControl &c, int lane,
   c.candidate_lane = lane;
   c.candidate_certain = from_waiting ? island.waiting_certain : is_certain(c, island.now, lane);
   c.candidate_cost = from_waiting ? 0.0 : get(island.cost, lane);
-  for (int i = 0; i < v.variable_count; ++i) c.candidate[i] = from_waiting ? island.waiting_genes[i] : get(island.now.q[i], lane);
+  for (int i = 0; i < v.variable_count; ++i)
+    c.candidate[i] = from_waiting ? island.waiting_genes[i] : get(island.now.q[i], lane);
   return RoundEnd::candidate;
 }
 
-// What a posture that touches something becomes: a step of the climb (true: its lane starts anew), or a lane that pushes.
+// What a posture that touches something becomes: a step of the climb (true: its lane starts anew), or a lane that
+// pushes.
 bool improve_blocked(const ProblemView &v, Island &island, IslandControl &c, int lane, double free_length) {
   ++c.counts.blocked;
   if (!c.redundant) return true;
@@ -188,8 +191,8 @@ bool improve_blocked(const ProblemView &v, Island &island, IslandControl &c, int
 }
 
 // Starts lanes anew that have an answer, make no progress or touch something beyond help. Returns these lanes.
-unsigned renew(const ProblemView &v, const SearchOptions &o, Island &island, IslandControl &c, const Lane &merit, unsigned inside,
-               unsigned blocked) {
+unsigned renew(const ProblemView &v, const SearchOptions &o, Island &island, IslandControl &c, const Lane &merit,
+               unsigned inside, unsigned blocked) {
   Confined &confined = island.confined;
   Lane free(0.0);
   if (blocked && c.redundant && c.collision->chain_count > 0)
@@ -222,7 +225,8 @@ unsigned renew(const ProblemView &v, const SearchOptions &o, Island &island, Isl
 }
 
 // One step when lanes push: their damping is their own, and their steps are short.
-void push_step(const ProblemView &v, const SearchOptions &o, Island &island, const Lane &cost, const Lane &merit, unsigned fresh) {
+void push_step(const ProblemView &v, const SearchOptions &o, Island &island, const Lane &cost, const Lane &merit,
+               unsigned fresh) {
   Lane damping = o.damping * cost + Lane(1e-12), longest(o.max_step);
   for (int lane = 0; lane < kWidth; ++lane) {
     if (!island.confined.pushing[lane]) continue;
@@ -272,7 +276,8 @@ RoundEnd run_round(const ProblemView &v, const SearchOptions &o, void *memory, I
     island.cost = cost;
     keep_best(v, island, c);
     if (c.trace)
-      c.trace(c.trace_context, c.index, reinterpret_cast<const double *>(island.now.q), reinterpret_cast<const double *>(&island.cost));
+      c.trace(c.trace_context, c.index, reinterpret_cast<const double *>(island.now.q),
+              reinterpret_cast<const double *>(&island.cost));
 
     unsigned inside = within_tolerance(v, island);
     const unsigned blocked = c.collision ? blocked_lanes(c, island.now, inside) : 0;
@@ -376,8 +381,8 @@ double contact_error(const ProblemView &v, void *memory, const IslandControl &c,
   return get(contacts_value(*c.certain, c.collision_axes, e.axes, v.variable_count, term, row, e.contact_row), 0);
 }
 
-bool evaluate_many(const ProblemView &v, void *memory, IslandControl &c, const double *q, int count, int priority, double *residual,
-                   double *jacobian) {
+bool evaluate_many(const ProblemView &v, void *memory, IslandControl &c, const double *q, int count, int priority,
+                   double *residual, double *jacobian) {
   Arena arena{static_cast<char *>(memory), 0};
   Evaluation e;
   e.layout(v, arena);
@@ -393,7 +398,8 @@ bool evaluate_many(const ProblemView &v, void *memory, IslandControl &c, const d
       for (int k = 0; k < rows; ++k) {
         residual[size_t(begin + lane) * rows + k] = get(e.residual[k], lane);
         if (jacobian)
-          for (int i = 0; i < n; ++i) jacobian[(size_t(begin + lane) * rows + k) * n + i] = get(e.jacobian[size_t(k) * n + i], lane);
+          for (int i = 0; i < n; ++i)
+            jacobian[(size_t(begin + lane) * rows + k) * n + i] = get(e.jacobian[size_t(k) * n + i], lane);
       }
   }
   return true;
@@ -402,7 +408,8 @@ bool evaluate_many(const ProblemView &v, void *memory, IslandControl &c, const d
 }  // namespace
 
 extern const SearchKernels search_kernels;
-const SearchKernels search_kernels{island_bytes, start, run_round, reject, polish, evaluate_many, evaluation_bytes, contact_error};
+const SearchKernels search_kernels{island_bytes, start,         run_round,        reject,
+                                   polish,       evaluate_many, evaluation_bytes, contact_error};
 
 }  // namespace MEMETIK_ARCH
 }  // namespace memetik
