@@ -48,8 +48,8 @@ enum class TermKind : int32_t {
   project_point,  // data: surface, axis(3), stand-off, least, most, whether there is a fallback, its R(9) p(3), six
                   // zeros: x less the point at the stand-off from where x + t R a, t in [least, most], meets the
                   // surface
-  project_axis,  // data: likewise: R a plus the surface's normal there
-  contacts,      // data: form, scale, reach, count, then count times a link, and another, an object or -1: clearances
+  project_axis,   // data: likewise: R a plus the surface's normal there
+  contacts,       // data: form, scale, reach, count, then count times a link, and another, an object or -1: clearances
 };
 
 // What a term on contacts makes of the clearances c below its reach (which is the scale for the first two).
