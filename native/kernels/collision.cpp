@@ -8,7 +8,6 @@ namespace {
 
 struct Scratch {
   Frame *frames;
-  Vector3 *moments;
   Lane *q, *row, *jtr, *jtj, *group;
   CollisionAxis *axes;
   int32_t *used;
@@ -19,9 +18,8 @@ constexpr size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 size_t scratch_bytes(const TreeView &tree, int unit_count) {
   const size_t n = size_t(tree.dof);
-  return padded(sizeof(Frame) * tree.axis_count) + padded(sizeof(Vector3) * tree.axis_count) +
-         padded(sizeof(Lane) * (3 * n + n * n + unit_count)) + padded(sizeof(CollisionAxis) * tree.axis_count) +
-         padded(sizeof(int32_t) * n) + padded(n);
+  return padded(sizeof(Frame) * tree.axis_count) + padded(sizeof(Lane) * (3 * n + n * n + unit_count)) +
+         padded(sizeof(CollisionAxis) * tree.axis_count) + padded(sizeof(int32_t) * n) + padded(n);
 }
 
 Scratch divide(const TreeView &tree, int unit_count, void *memory) {
@@ -34,7 +32,6 @@ Scratch divide(const TreeView &tree, int unit_count, void *memory) {
   };
   Scratch s;
   s.frames = reinterpret_cast<Frame *>(take(sizeof(Frame) * tree.axis_count));
-  s.moments = reinterpret_cast<Vector3 *>(take(sizeof(Vector3) * tree.axis_count));
   s.q = reinterpret_cast<Lane *>(take(sizeof(Lane) * (3 * n + n * n + unit_count)));
   s.row = s.q + n;
   s.jtr = s.row + n;
@@ -193,8 +190,8 @@ void hinge(const CollisionView &model, const TreeView &tree, const double *q, do
   each(tree, s, q, begin, end, [&](long n, int count) {
     for (int i = 0; i < dof; ++i) s.jtr[i] = Lane(0.0);
     for (int i = 0; i < dof * dof; ++i) s.jtj[i] = Lane(0.0);
-    const Lane sum = accumulate_hinge(model, s.axes, tree.axis_count, s.frames, dof, margin, 1.0, s.jtr, s.jtj,
-                                      {s.moments, s.row, s.used, s.marked});
+    const Lane sum =
+        accumulate_hinge(model, s.axes, s.frames, dof, Lane(margin), 1.0, s.jtr, s.jtj, {s.row, s.used, s.marked});
     for (int lane = 0; lane < count; ++lane) {
       cost[n + lane] = get(sum, lane);
       for (int i = 0; i < dof; ++i) gradient[(n + lane) * dof + i] = get(s.jtr[i], lane);

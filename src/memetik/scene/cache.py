@@ -85,7 +85,7 @@ def store(kind: str, key: str, arrays: Mapping[str, np.ndarray]) -> None:
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
-                np.savez(file, **arrays)
+                np.savez(file, **dict(arrays))  # type: ignore[arg-type]
             os.replace(temporary, path)
         except BaseException:
             with contextlib.suppress(OSError):

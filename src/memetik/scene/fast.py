@@ -69,7 +69,8 @@ class FastModel:
     ):
         if setting not in ("conservative", "tight"):
             raise InvalidInputError(f"setting= must be 'conservative' or 'tight', not {setting!r}.")
-        self.robot, self.scene, self.setting, self.self_collision = robot, scene, setting, self_collision
+        self.robot, self.scene, self.self_collision = robot, scene, self_collision
+        self.setting: Setting = setting
         self._protrusion, self._resolution, self._threads = protrusion, resolution, threads
         begin = time.perf_counter()
         self._pieces = robot_pieces(robot, _link_padding(robot, padding), protrusion)

@@ -108,7 +108,8 @@ class BodyBuilder:
     """Collects the bodies of a robot group by group."""
 
     def __init__(self, robot: Robot, setting: Setting):
-        self._robot, self._setting = robot, setting
+        self._robot = robot
+        self._setting: Setting = setting
         self._chain = _chain_frames(robot)
         self._starts: list[np.ndarray] = []
         self._ends: list[np.ndarray] = []
@@ -214,8 +215,9 @@ def _merged(pieces: list[Piece]) -> list[Piece]:
         else:
             parts.append(piece)
     for (name, link, padding), same in together.items():
-        arrays = (np.concatenate([getattr(p.fit, n) for p in same]) for n in ("starts", "ends", "radii", "inner"))
-        parts.append(Piece(name, link, None, np.eye(4), Fit(*arrays), padding))
+        starts, ends = np.concatenate([p.fit.starts for p in same]), np.concatenate([p.fit.ends for p in same])
+        radii = np.concatenate([p.fit.radii for p in same])
+        parts.append(Piece(name, link, None, np.eye(4), Fit(starts, ends, radii, radii), padding))
     return parts
 
 
