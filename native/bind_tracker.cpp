@@ -38,7 +38,11 @@ class BoundTracker {
                                          start.data(), options);
   }
 
-  Tracker &tracker() { return *tracker_; }
+  // To change what a step may be using.
+  Tracker &tracker() {
+    if (busy_) throw std::invalid_argument("a tracker does one thing at a time: use one for each thread.");
+    return *tracker_;
+  }
   const Tracker &tracker() const { return *tracker_; }
 
   void use(nb::object problem, const std::vector<int> &held, const std::vector<double> &values) {
@@ -53,13 +57,13 @@ class BoundTracker {
       if (held[k] < 0 || size_t(held[k]) >= dof) throw std::invalid_argument("a held joint is not in q.");
       is_held[size_t(held[k])] = 1, hold[size_t(held[k])] = values[k];
     }
-    tracker_->use(native, is_held, hold);
+    tracker().use(native, is_held, hold);
     problem_ = problem;
   }
 
   // False where a target has to be mended first.
   bool step(nb::tuple targets, nb::object callback) {
-    const Problem &problem = tracker_->problem();
+    const Problem &problem = tracker().problem();
     const size_t count = problem.targets().size();
     if (targets.size() != count)
       throw std::invalid_argument("this problem has " + std::to_string(count) + " open targets, and " +
@@ -76,11 +80,13 @@ class BoundTracker {
     const bool calls = !callback.is_none();
     if (problem.view().callback_count && !calls)
       throw std::invalid_argument("this problem has goals of the user's own, and no callback was given.");
+    busy_ = true;
     bool done;
     {
       nb::gil_scoped_release release;
       done = tracker_->step(pointers_.data(), calls ? call_python : nullptr, &python);
     }
+    busy_ = false;
     arrays_.clear();
     if (!done || PyErr_Occurred()) throw nb::python_error();
     return true;
@@ -89,6 +95,7 @@ class BoundTracker {
  private:
   nb::object problem_;
   std::unique_ptr<Tracker> tracker_;
+  bool busy_ = false;  // read and written with the GIL held
   std::vector<Input<double>> arrays_;
   std::vector<const double *> pointers_;
 };

@@ -26,6 +26,7 @@ constexpr double kHeading = 0.2;         // seconds
 constexpr double kMoving = 0.2;          // of the velocity limit: a joint as fast as this is on its way
 constexpr double kMovingShare = 0.25;    // of the time without progress that counts while joints are on their way
 constexpr double kAtBound = 1.0 - 1e-6;  // share of a bound that counts as being at it
+constexpr double kMostSettling = 0.5;    // radians in one step: faster would swing
 constexpr double kLargest = 1e6;         // limits beyond it are none
 
 }  // namespace
@@ -168,10 +169,11 @@ double Tracker::reference_near(size_t entry, double value) const {
   return endless ? reference + kTurn * std::round((value - reference) / kTurn) : reference;
 }
 
+double Tracker::settling() const { return std::min(options_.rate * options_.dt, kMostSettling); }
+
 // Joints that no goal moves follow the reference; those that are held go to their value and stay there.
 void Tracker::move_others() {
-  const double keep = std::exp(-2.0 * options_.rate * options_.dt),
-               pull = options_.rate * options_.rate * options_.dt * options_.dt;
+  const double turn = settling(), keep = std::exp(-2.0 * turn), pull = turn * turn;
   for (size_t i = 0; i < posture_.size(); ++i) {
     if (is_variable_[i]) continue;
     const double q = own_.q[i], V = velocity_step_[i], A = acceleration_step_[i];
@@ -188,7 +190,7 @@ void Tracker::move_others() {
 // What each variable may do in this step, and what it does where goals leave it free: changes of velocity and
 // velocities are kept small together, (u - last)^2 / A^2 + f u^2 / V^2, with friction f.
 void Tracker::bound_variables() {
-  const double friction = std::exp(2.0 * options_.rate * options_.dt) - 1.0;
+  const double friction = std::exp(2.0 * settling()) - 1.0;
   for (size_t i = 0; i < start_.size(); ++i) {
     const size_t k = size_t(view_.sources[i]);
     start_[i] = own_.q[k];
@@ -217,7 +219,7 @@ bool Tracker::solve(Callback callback, void *context) {
   TrackControl c = control(start_.data(), callback, context);
   c.low = low_.data(), c.high = high_.data(), c.guess = guess_.data(), c.coast = coast_.data();
   c.velocity = variable_velocity_.data(), c.acceleration = variable_acceleration_.data();
-  c.reference_weight = options_.reference_weight, c.pull = options_.rate * options_.rate * options_.dt * options_.dt;
+  c.reference_weight = options_.reference_weight, c.pull = settling() * settling();
   c.iterations = steering_ ? 0 : options_.iterations, c.fresh = fresh_;
   c.missed = missed_.data();
   if (!active_track_kernels().step(view_, memory_.data(), c)) return false;

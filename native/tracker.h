@@ -69,6 +69,7 @@ class Tracker {
   void show();
   bool measure(Callback callback, void *context);
   double reference_near(size_t entry, double value) const;
+  double settling() const;  // rate * dt
 
   const Problem *problem_;
   ProblemView view_;
