@@ -222,7 +222,7 @@ def closed_path() -> None:
     ready = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785, 0.02])
     center = panda.pose("panda_hand", ready)
     angles = np.linspace(0.0, 2 * np.pi, 401)[1:]
-    for weight in (0.1, 0.0):
+    for weight in (0.03, 0.0):
         tracker = Tracker(Problem(panda, [Pose("panda_hand")]), seed=ready, dt=0.01, reference_weight=weight)
         ends, worst = [], 0.0
         for _ in range(10):

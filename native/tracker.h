@@ -17,9 +17,9 @@ struct TrackerOptions {
   int iterations = 6;     // Gauss-Newton iterations of one step, at most
   double damping = 1e-2;  // times the squared error
   double rate = 6.0;      // radians per second: how quickly freedom left by the goals settles, critically damped
-  double reference_weight = 0.1;  // of the reference posture, against the weights of preferences
-  double blend = 0.0;             // 0: the posture that the goals ask for, 1: the reference posture
-  double patience = 0.3;          // seconds without progress before another posture is steered to; infinite: never
+  double reference_weight = 0.03;  // of the reference posture, against the weights of preferences
+  double blend = 0.0;              // 0: the posture that the goals ask for, 1: the reference posture
+  double patience = 0.3;           // seconds without progress before another posture is steered to; infinite: never
   FilterOptions filter;
 };
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import memetik as mk
 from memetik.errors import GoalError, InvalidInputError, UnknownNameError
-from memetik.goals import AvoidLimits, Center, Goal, Pose, Position
+from memetik.goals import AvoidLimits, Center, Goal, LookAt, Pose, Position
 from memetik.solve.problem import Problem
 from memetik.solve.tracker import Tracker
 
@@ -295,6 +295,18 @@ def test_preferences_are_met_in_the_freedom_that_the_goals_leave(panda: mk.Robot
     best = problem.solve(target, seed=start, refine=0.2, timeout=0.5)
     assert off_center(start) > off_center(best.q) + 0.05
     assert off_center(postures[-1]) < off_center(best.q) + 1e-3
+
+
+def test_a_direction_is_preferred_while_a_point_is_followed(panda: mk.Robot) -> None:
+    goals = [Position("panda_hand"), LookAt("panda_hand", point=[1.0, 0.5, 0.2], priority=1, name="look")]
+    tracker = Tracker(Problem(panda, goals), seed=READY, dt=0.01)
+    start = panda.pose("panda_hand", READY)[:3, 3]
+    points = [start + [0.0, 0.1 * math.sin(0.01 * k), 0.0] for k in range(400)]
+    before = tracker.step(points[0]).errors["look"]["angle"]
+    _, errors = run(tracker, points[1:])
+    assert errors.max() < 1e-5
+    assert before > 1.0
+    assert tracker.step(points[-1]).errors["look"]["angle"] < 0.05
 
 
 def test_joints_that_no_goal_moves_follow_the_reference(panda: mk.Robot) -> None:

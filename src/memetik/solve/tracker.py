@@ -118,7 +118,7 @@ class Tracker:
         velocity_scale: float | Mapping[str, float] = 1.0,
         acceleration_scale: float | Mapping[str, float] = 1.0,
         reference: Any = None,
-        reference_weight: float = 0.1,
+        reference_weight: float = 0.03,
         blend: float = 0.0,
         rate: float | None = None,
         smoothing: float = 0.0,
