@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pinocchio
@@ -52,24 +51,15 @@ def test_unknown_names_and_parameters_say_what_would_be_right() -> None:
         bundled.description("chain201")
 
 
-def test_loading_panda_takes_milliseconds_and_imports_nothing_heavy() -> None:
+def test_loading_panda_imports_nothing_heavy() -> None:
     code = (
-        "import sys, time; from memetik.robot import bundled; start = time.perf_counter();"
-        "bundled.description('panda');"
-        "print(time.perf_counter() - start); print(*sorted({m.split('.')[0] for m in sys.modules}));"
+        "import sys; from memetik.robot import bundled; bundled.description('panda');"
+        "print(*sorted({m.split('.')[0] for m in sys.modules}));"
         "print(*sorted(m for m in sys.modules if m.startswith('memetik.robot.bundled.')))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
-    assert float(out[0]) < 0.05
-    assert not {"scipy", "trimesh", "yourdfpy", "xacrodoc", "pinocchio", "coal"} & set(out[1].split())
-    assert out[2].split() == ["memetik.robot.bundled.builder", "memetik.robot.bundled.panda"]
-
-
-def test_the_largest_figure_is_built_in_tens_of_milliseconds() -> None:
-    bundled.description("character")
-    start = time.perf_counter()
-    bundled.description("character")
-    assert time.perf_counter() - start < 0.1
+    assert not {"scipy", "trimesh", "yourdfpy", "xacrodoc", "pinocchio", "coal"} & set(out[0].split())
+    assert out[1].split() == ["memetik.robot.bundled.builder", "memetik.robot.bundled.panda"]
 
 
 @pytest.mark.parametrize("name", NAMES)

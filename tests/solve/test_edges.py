@@ -193,9 +193,9 @@ def test_no_time_still_gives_a_posture(problem: Problem, panda: Robot):
     assert np.isfinite(solution.q).all()
     assert panda.within_limits(solution.q)
     far = mk.transform((5.0, 0.0, 0.0))
-    begin = time.perf_counter()
-    assert not problem.solve(far, timeout=0.0).success
-    assert time.perf_counter() - begin < 0.1
+    few = problem.solve(far, timeout=0.0)
+    assert not few.success
+    assert few.evaluations < problem.solve(far, timeout=0.05).evaluations
 
 
 def test_one_evaluation_still_gives_a_posture(problem: Problem, panda: Robot):

