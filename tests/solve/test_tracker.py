@@ -301,7 +301,7 @@ def test_a_direction_is_preferred_while_a_point_is_followed(panda: mk.Robot) -> 
     goals = [Position("panda_hand"), LookAt("panda_hand", point=[1.0, 0.5, 0.2], priority=1, name="look")]
     tracker = Tracker(Problem(panda, goals), seed=READY, dt=0.01)
     start = panda.pose("panda_hand", READY)[:3, 3]
-    points = [start + [0.0, 0.1 * math.sin(0.01 * k), 0.0] for k in range(400)]
+    points = [start + np.array([0.0, 0.1 * math.sin(0.01 * k), 0.0]) for k in range(400)]
     before = tracker.step(points[0]).errors["look"]["angle"]
     _, errors = run(tracker, points[1:])
     assert errors.max() < 1e-5
