@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from memetik.solve import methods
     from memetik.solve.problem import Problem, solve
     from memetik.solve.solution import BatchSolution, Solution
+    from memetik.solve.tracker import Tracker
 
 __version__ = "0.1.0"
 
@@ -130,6 +131,7 @@ __all__ = [
     "Swamp",
     "SwampGroove",
     "Touch",
+    "Tracker",
     "UnknownNameError",
     "combine",
     "errors",
@@ -200,6 +202,7 @@ _HOME = {
     "memetik.solve": ("methods",),
     "memetik.solve.problem": ("Problem", "solve"),
     "memetik.solve.solution": ("BatchSolution", "Solution"),
+    "memetik.solve.tracker": ("Tracker",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
