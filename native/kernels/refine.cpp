@@ -67,16 +67,19 @@ size_t bytes(const ProblemView &v, const SearchOptions &) {
   return (arena.used + 127) & ~size_t(63);
 }
 
-// The posture to improve stands in the first lane; what its preferences cost is what others have to beat.
+// The posture to improve stands in the first lane; what its preferences cost is what others have to beat. The second
+// lane starts where the user did: preferences often ask to stay there.
 void start(const ProblemView &v, const SearchOptions &, void *memory, IslandControl &c) {
   Arena arena{static_cast<char *>(memory), 0};
   Refinement &r = *arena.take<Refinement>(1);
   r.layout(v, arena);
   for (int lane = 0; lane < kWidth; ++lane) {
-    if (lane == 0)
-      begin_lane(v, r, 0, c.seed);
-    else
+    if (lane > 1) {
       spawn(v, r, c, lane);
+      continue;
+    }
+    for (int i = 0; i < v.variable_count; ++i) c.buffer[i] = lane == 0 ? c.seed[i] : c.posture[v.sources[i]];
+    begin_lane(v, r, lane, c.buffer);
   }
   if (evaluate<false>(v, {c.data, c.posture, c.callback, c.context, c.certain, c.collision_axes}, r.now, 1 << 30,
                       c.buffer))
