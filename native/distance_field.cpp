@@ -13,6 +13,7 @@ namespace memetik {
 namespace {
 
 constexpr double kBand = 3.0;         // cells nearer to the surface than this many of their edges are divided
+constexpr double kCornerShare = 0.2;  // of the values; the rest is for the divided cells
 constexpr double kCrossing = 1.0005;  // a step of length s may cross the surface when d_a + d_b <= kCrossing * s
 constexpr double kDepth = 0.6;        // what is inside by less than this many fine cells may be a trick of the grid
 static_assert(kBrick == 4, "bricks are measured in blocks of 2 x 2 x 2 points");
@@ -35,7 +36,7 @@ class FieldDraft::Grid {
       const double extent = tree.upper()[k] - tree.lower()[k] + 2 * padding;
       const double wanted = std::ceil(extent / step);
       count *= wanted + 1;
-      if (!(count <= double(options.max_values))) throw std::length_error("too many cells");
+      if (!(count <= kCornerShare * double(options.max_values))) throw std::length_error("too many cells");
       cells[k] = int32_t(wanted);
       origin[k] = tree.lower()[k] - padding - 0.5 * (wanted * step - extent);
       corners_[k] = cells[k] + 1;
