@@ -14,14 +14,16 @@ namespace {
 
 enum class Phase : int32_t { reach, slide, settle, arrived };
 
-constexpr double kFirstEps = 0.3, kLastEps = 0.01, kShrink = 0.18;
+// eps is chosen so that the preferences begin to weigh as much as being off the musts by this many metres.
+constexpr double kFirstPull = 0.15, kLastPull = 0.005, kShrink = 0.18;
 constexpr int kMostBacktracks = 6, kSettleIterations = 6;
 
 struct Refinement {
   Evaluation now;
   Step step;
   Lane must, preference, merit, last_merit, eps, mu;
-  Lane *previous;  // variables before the last step
+  Lane *previous;                      // variables before the last step
+  double pull[kWidth], scale[kWidth];  // eps = pull * scale, scale = 1 / size of the preferences at the outset
   Phase phase[kWidth];
   int32_t iterations[kWidth], stagnant[kWidth], backtracks[kWidth];
 
@@ -97,8 +99,11 @@ Mask within_tolerance(const ProblemView &v, const Evaluation &e, double share) {
   return inside;
 }
 
-void slide_on(Refinement &r, int lane, double eps) {
+void slide_on(Refinement &r, int lane, double pull) {
+  if (r.phase[lane] == Phase::reach) r.scale[lane] = 1.0 / __builtin_sqrt(get(r.preference, lane) + 1e-12);
   r.phase[lane] = Phase::slide;
+  r.pull[lane] = pull;
+  const double eps = pull * r.scale[lane];
   set(r.eps, lane, eps);
   set(r.mu, lane, 1e-3);
   set(r.last_merit, lane, get(r.must, lane) + eps * eps * get(r.preference, lane));
@@ -113,7 +118,7 @@ bool decide(const ProblemView &v, const SearchOptions &o, Refinement &r, IslandC
   switch (r.phase[lane]) {
     case Phase::reach:
       if (inside) {
-        slide_on(r, lane, kFirstEps);
+        slide_on(r, lane, kFirstPull);
         return true;
       }
       r.stagnant[lane] = merit < (1.0 - o.progress) * last ? 0 : r.stagnant[lane] + 1;
@@ -142,13 +147,13 @@ bool decide(const ProblemView &v, const SearchOptions &o, Refinement &r, IslandC
       }
       if (r.stagnant[lane] < 2 && r.iterations[lane] < 40) return r.backtracks[lane] == 0;
       const bool was_stuck = r.backtracks[lane] > kMostBacktracks;
-      const double eps = get(r.eps, lane);
-      if (eps > kLastEps && !was_stuck) {
-        slide_on(r, lane, eps * kShrink < kLastEps ? kLastEps : eps * kShrink);
+      const double pull = r.pull[lane], weaker = pull * kShrink < kLastPull ? kLastPull : pull * kShrink;
+      if (pull > kLastPull && !was_stuck) {
+        slide_on(r, lane, weaker);
         return true;
       }
-      if (was_stuck && eps > kLastEps) {
-        slide_on(r, lane, eps * kShrink < kLastEps ? kLastEps : eps * kShrink);
+      if (was_stuck && pull > kLastPull) {
+        slide_on(r, lane, weaker);
         set(r.last_merit, lane, 1e300);  // the values here are those of the point that was given up
         return false;
       }
