@@ -333,10 +333,12 @@ class Problem:
         key = (bounds, collect, distinct)
         try:
             plan = self._plans[key]
-        except (KeyError, TypeError):
+        except KeyError:
             plan = self._plan(bounds, collect, distinct)
             if len(self._plans) < MOST_PLANS:
                 self._plans[key] = plan
+        except TypeError:  # something that cannot be a key: the plan says what is wrong with it
+            plan = self._plan(bounds, collect, distinct)
         try:
             return plan.drawn(rng, 0) if not isinstance(rng, tuple) else plan.drawn(*rng)
         except TypeError:

@@ -17,6 +17,6 @@ def method_named(method: Any) -> Any:
         return method
     if isinstance(method, type) and method in METHODS.values():
         return method()
-    if method in METHODS:
+    if isinstance(method, str) and method in METHODS:
         return METHODS[method]()
     raise InvalidInputError(f"method {method!r} is unknown; {suggest(method, METHODS)}")
