@@ -527,16 +527,6 @@ def _too_near(d: _Draw) -> list[mg.Goal]:
     return [mg.MaxDistance(link, point, 0.2, **options), mg.MinDistance(link, point, 0.21, **options)]
 
 
-def _coupled_joints(d: _Draw) -> mg.Goal | None:
-    if d.robot.dof < 2 or d.robot.dof > 20:
-        return None
-    a, b = (int(k) for k in d.rng.choice(d.robot.dof, size=2, replace=False))
-    ratio = float(d.q[b] / d.q[a]) if abs(d.q[a]) > 0.1 else 0.0
-    if ratio == 0.0:
-        return None
-    return mg.JointFunction([d.robot.joint_names[a], d.robot.joint_names[b]], _Coupling(ratio))
-
-
 @dataclass(frozen=True)
 class _Coupling:
     """The second joint follows the first; a class, so that goals with it pickle."""

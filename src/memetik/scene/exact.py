@@ -20,6 +20,7 @@ from memetik.robot.tree import compile_tree
 from memetik.scene.allowed import Pairs, checked_pairs, default_pairs
 from memetik.scene.bodies import body_geometry, coal
 from memetik.scene.layout import Body, Layout, Scratch
+from memetik.scene.padding import link_padding
 from memetik.scene.pairs import Separation
 from memetik.scene.scene import Scene, SceneSnapshot, ordered_pair
 
@@ -79,7 +80,7 @@ class CollisionModel:
     ):
         coal()
         self.robot, self.scene, self.self_collision = robot, scene, self_collision
-        self._padding = _link_padding(robot, padding)
+        self._padding = link_padding(robot, padding)
         self.tree = compile_tree(robot.description)
         axes = self.tree.link_axes.tolist()
         self._rigid = dict(zip((link.name for link in robot.description.links), axes, strict=True))
@@ -342,19 +343,6 @@ class CollisionModel:
 def _ordered(first: str, second: str) -> tuple[str, str]:
     """Two names in alphabetical order, equal ones too."""
     return (first, second) if first <= second else (second, first)
-
-
-def _link_padding(robot: Robot, padding: float | Mapping[str, float]) -> dict[str, float]:
-    if isinstance(padding, Mapping):
-        for name in padding:
-            if name not in robot.links:
-                raise UnknownNameError("link", name, f"robot {robot.name!r}", robot.links)
-        values = {name: float(value) for name, value in padding.items()}
-    else:
-        values = dict.fromkeys(robot.links, float(padding))
-    if not all(0.0 <= value < np.inf for value in values.values()):
-        raise InvalidInputError(f"padding= must be at least zero and finite, not {padding!r}.")
-    return values
 
 
 def _rebuild(robot: Robot, scene: Scene | None, allowed: Any, padding: Any, self_collision: bool) -> CollisionModel:

@@ -19,6 +19,7 @@ from memetik import _core
 from memetik.errors import GeometryError, InvalidInputError, UnknownNameError
 from memetik.scene.field import DistanceField
 from memetik.scene.objects import PointCloud, SceneObject, content_key
+from memetik.scene.padding import link_padding
 from memetik.scene.robot_bodies import (
     BodyBuilder,
     LinkReport,
@@ -73,7 +74,7 @@ class FastModel:
         self.setting: Setting = setting
         self._protrusion, self._resolution, self._threads = protrusion, resolution, threads
         begin = time.perf_counter()
-        self._pieces = robot_pieces(robot, _link_padding(robot, padding), protrusion)
+        self._pieces = robot_pieces(robot, link_padding(robot, padding), protrusion)
         self._allowed = _allowed_pairs(robot, allowed, self_collision and bool(self._pieces))
         self._lock = threading.Lock()
         self._snapshot: SceneSnapshot | None = None
@@ -288,16 +289,3 @@ def _allowed_pairs(
     if allowed is not None:
         return frozenset(ordered_pair(*pair) for pair in allowed)
     return default_pairs(robot) if self_collision else frozenset()
-
-
-def _link_padding(robot: Robot, padding: float | Mapping[str, float]) -> dict[str, float]:
-    if isinstance(padding, Mapping):
-        for name in padding:
-            if name not in robot.links:
-                raise UnknownNameError("link", name, f"robot {robot.name!r}", robot.links)
-        values = {name: float(value) for name, value in padding.items()}
-    else:
-        values = dict.fromkeys(robot.links, float(padding))
-    if not all(0.0 <= value < np.inf for value in values.values()):
-        raise InvalidInputError(f"padding= must be at least zero and finite, not {padding!r}.")
-    return values
