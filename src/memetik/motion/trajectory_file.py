@@ -1,0 +1,182 @@
+"""Trajectories as files and messages: JSON, CSV, and the fields of ROS's JointTrajectory."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memetik.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from memetik.motion.trajectory import Trajectory
+
+SCHEMA = "memetik.trajectory/1"
+
+_NANO = 1_000_000_000
+
+
+def save(trajectory: Trajectory, path: str | PathLike[str]) -> None:
+    """Write a trajectory as JSON or CSV, by the name's ending; all or nothing."""
+    target = Path(path)
+    if target.suffix == ".json":
+        text = json.dumps(to_dict(trajectory), allow_nan=False)
+    elif target.suffix == ".csv":
+        text = to_csv(trajectory)
+    else:
+        raise InvalidInputError(f"a trajectory is saved as .json or .csv, not as {target.name!r}.")
+    write_text(target, text)
+
+
+def load(path: str | PathLike[str]) -> Trajectory:
+    """Read a trajectory from JSON or CSV, by the name's ending."""
+    source = Path(path)
+    if source.suffix not in (".json", ".csv"):
+        raise InvalidInputError(f"a trajectory is read from .json or .csv, not from {source.name!r}.")
+    try:
+        text = source.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"the trajectory file {str(source)!r} cannot be read: {error}.") from None
+    if source.suffix == ".csv":
+        return from_csv(text, str(source))
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise InvalidInputError(f"{str(source)!r} is not JSON: {error}.") from None
+    return from_dict(data, str(source))
+
+
+def to_dict(trajectory: Trajectory) -> dict[str, Any]:
+    """All pieces; positions, velocities and accelerations at their ends are there for readers of other kinds."""
+    return {
+        "schema": SCHEMA,
+        "joint_names": list(trajectory.joint_names),
+        "times": trajectory.times.tolist(),
+        "positions": trajectory.positions.tolist(),
+        "velocities": trajectory.velocities.tolist(),
+        "accelerations": trajectory.accelerations.tolist(),
+        "coefficients": trajectory.coefficients.tolist(),
+    }
+
+
+def from_dict(data: Any, source: str = "the trajectory") -> Trajectory:
+    """From what `to_dict` gives; without coefficients, cubic between the points."""
+    from memetik.motion.trajectory import Trajectory
+
+    if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
+        found = data.get("schema") if isinstance(data, Mapping) else type(data).__name__
+        raise InvalidInputError(f"{source} must be an object of schema {SCHEMA!r}, not {found!r}.")
+    missing = [name for name in ("joint_names", "times") if name not in data]
+    if missing or not ("coefficients" in data or "positions" in data):
+        raise InvalidInputError(f"{source} lacks {', '.join(missing) or 'positions'}.")
+    try:
+        if "coefficients" in data:
+            return Trajectory(data["joint_names"], data["times"], data["coefficients"])
+        return Trajectory.from_points(data["joint_names"], data["times"], data["positions"], data.get("velocities"))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{source} does not hold a trajectory: {error}") from None
+
+
+def to_csv(trajectory: Trajectory) -> str:
+    """One row per point: time, then position, velocity and acceleration of every joint."""
+    names = trajectory.joint_names
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(
+        ["time", *(f"{part}:{name}" for part in ("position", "velocity", "acceleration") for name in names)]
+    )
+    table = np.column_stack(
+        [trajectory.times, trajectory.positions, trajectory.velocities, trajectory.accelerations],
+    )
+    for row in table.tolist():
+        writer.writerow([repr(value) for value in row])
+    return stream.getvalue()
+
+
+def from_csv(text: str, source: str = "the table") -> Trajectory:
+    """From the table of `to_csv`, or one without velocities and accelerations."""
+    from memetik.motion.trajectory import Trajectory
+
+    rows = [row for row in csv.reader(io.StringIO(text)) if row]
+    if len(rows) < 2 or rows[0][0] != "time":
+        raise InvalidInputError(f"{source} must have a first column 'time' and at least one row of numbers.")
+    header = rows[0]
+    names = [name.removeprefix("position:") for name in header if name.startswith("position:")]
+    try:
+        table = np.array([[float(cell) for cell in row] for row in rows[1:]])
+        columns = {part: [header.index(f"{part}:{name}") for name in names] for part in ("position",)}
+        if all(f"velocity:{name}" in header for name in names):
+            columns["velocity"] = [header.index(f"velocity:{name}") for name in names]
+    except ValueError as error:
+        raise InvalidInputError(f"{source} does not hold a trajectory: {error}.") from None
+    if not names or table.ndim != 2 or table.shape[1] != len(header):
+        raise InvalidInputError(f"{source} needs columns position:JOINT, and as many cells in each row.")
+    velocities = table[:, columns["velocity"]] if "velocity" in columns else None
+    return Trajectory.from_points(names, table[:, 0], table[:, columns["position"]], velocities)
+
+
+def to_ros(trajectory: Trajectory, frame: str = "") -> dict[str, Any]:
+    """The fields of trajectory_msgs/JointTrajectory; `effort` is empty, as is usual."""
+    rows = zip(
+        trajectory.times.tolist(),
+        trajectory.positions.tolist(),
+        trajectory.velocities.tolist(),
+        trajectory.accelerations.tolist(),
+        strict=True,
+    )
+    return {
+        "header": {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": frame},
+        "joint_names": list(trajectory.joint_names),
+        "points": [
+            {
+                "positions": positions,
+                "velocities": velocities,
+                "accelerations": accelerations,
+                "effort": [],
+                "time_from_start": dict(zip(("sec", "nanosec"), divmod(round(time * _NANO), _NANO), strict=True)),
+            }
+            for time, positions, velocities, accelerations in rows
+        ],
+    }
+
+
+def from_ros(message: Any) -> Trajectory:
+    """From the fields of a JointTrajectory; cubic between points where there are velocities, else straight."""
+    from memetik.motion.trajectory import Trajectory
+
+    try:
+        points = message["points"]
+        times = [p["time_from_start"]["sec"] + p["time_from_start"]["nanosec"] / _NANO for p in points]
+        positions = [p["positions"] for p in points]
+        velocities = [p.get("velocities") or [] for p in points]
+        names = message["joint_names"]
+    except (KeyError, TypeError) as error:
+        raise InvalidInputError(f"this is not a JointTrajectory message: {error!r} is missing or wrong.") from None
+    if not points:
+        raise InvalidInputError("the JointTrajectory message has no points.")
+    complete = all(len(row) == len(names) for row in velocities)
+    return Trajectory.from_points(names, times, positions, velocities if complete else None)
+
+
+def write_text(target: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise InvalidInputError(f"{str(target)!r} cannot be written: {error}.") from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
