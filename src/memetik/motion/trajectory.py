@@ -123,7 +123,7 @@ class Trajectory:
         return self.at(self.duration)
 
     def at(self, t: Any) -> np.ndarray:
-        """The posture (dof,) at time t, or (M, dof) at times (M,); it stands still before the start and after the end."""
+        """The posture (dof,) at time t, or (M, dof) at times (M,); outside 0 to `duration` it stands still."""
         return self._evaluated(t, 0)
 
     def velocity(self, t: Any) -> np.ndarray:
