@@ -2,4 +2,5 @@
 
 from memetik.cli.app import main
 
-main()
+if __name__ == "__main__":  # processes of a local cluster import this again
+    main()

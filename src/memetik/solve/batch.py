@@ -22,8 +22,9 @@ def run_batch(
     settings: Any,
     bases: np.ndarray | None,
     count: int,
+    stream: int = 0,
 ) -> dict[str, np.ndarray]:
-    """Solves all elements; with a progress bar on a terminal where there are many."""
+    """Solves all elements, element k with stream + k; with a progress bar on a terminal where there are many."""
 
     def run(begin: int, end: int) -> dict[str, np.ndarray]:
         return core.solve_batch(
@@ -32,7 +33,7 @@ def run_batch(
             settings,
             None if bases is None else bases[begin:end],
             end - begin,
-            begin,
+            stream + begin,
         )
 
     if count <= 4 * CHUNK or not sys.stderr.isatty():

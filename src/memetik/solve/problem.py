@@ -151,7 +151,7 @@ class Problem:
         timeout      seconds of wall time. By default 0.1 where `evaluations` is not given.
         evaluations  bound on the work (one evaluation: all goals once at one posture). The result then depends on
                      nothing but the inputs and `rng`, whatever `threads` is.
-        rng          seed of the random numbers, or (seed, stream). Element k of a batch uses stream k.
+        rng          seed of the random numbers, or (seed, stream). Element k of a batch uses stream + k.
         threads      how many threads carry the search's islands, or the elements of a batch.
         method       "memetic", or mk.methods.Memetic(...) with other parameters.
         approximate  where there is no answer, bring the best found to its local minimum: the nearest posture.
@@ -275,13 +275,13 @@ class Problem:
         if self._callbacks:
             raise InvalidInputError("a batch is solved natively: goals of your own in Python are for single solves.")
         if keep == "all":
-            options["rng"] = options["rng"][0] if isinstance(options["rng"], tuple) else options["rng"]
+            rng, first = options["rng"] if isinstance(options["rng"], tuple) else (options["rng"], 0)
             return [
                 self.solve_all(
                     *(t[k] if t.ndim > len(d.shape) else t for t, d in zip(targets, self.open_targets, strict=True)),
                     seed=seeds[k if len(seeds) > 1 else 0],
                     valid=valid,
-                    **{**options, "rng": (options["rng"], k)},
+                    **{**options, "rng": (rng, first + k)},
                 )
                 for k in range(count)
             ]
@@ -290,7 +290,8 @@ class Problem:
         if base is not None:
             base = np.ascontiguousarray(np.broadcast_to(base, (count, 4, 4)))
         shift = None if base is None else np.ascontiguousarray(base @ inverse(self.robot.base_pose))
-        arrays = run_batch(self._core, self.open_targets, targets, seeds, settings, shift, count)
+        stream = options["rng"][1] if isinstance(options["rng"], tuple) else 0
+        arrays = run_batch(self._core, self.open_targets, targets, seeds, settings, shift, count, stream)
         batch = BatchSolution(self, targets, arrays, seeds, base)
         return batch if valid is None else self._renew_invalid(batch, seeds, base, valid, options)
 
@@ -305,14 +306,14 @@ class Problem:
                 f"for a batch, `valid` gets postures (M, dof) and returns (M,) booleans; for {len(solved)} it returned "
                 f"{verdict.shape}."
             )
-        rng = options["rng"][0] if isinstance(options["rng"], tuple) else options["rng"]
+        rng, first = options["rng"] if isinstance(options["rng"], tuple) else (options["rng"], 0)
         for k in solved[~verdict.astype(bool)].tolist():
             again = self.solve(
                 *batch[k].targets,
                 seed=seeds[k if len(seeds) > 1 else 0],
                 base=None if base is None else base[k],
                 valid=lambda q: bool(np.asarray(valid(q[None]))[0]),
-                **{**options, "rng": (rng, k)},
+                **{**options, "rng": (rng, first + k)},
             )
             batch.replace(k, again)
         return batch

@@ -1,0 +1,214 @@
+"""Things to look at in three dimensions: meshes of a robot, of a scene and of targets, for a page or a picture.
+
+A part is a set of triangles with a colour for each vertex. `parts_html` puts parts into a page that needs no network;
+`memetik.bench.viewer_image` draws them into an array. Metres, in the world's frame.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memetik.errors import GeometryError
+from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+from memetik.scene.objects import Cone, HeightMap, Plane, PointCloud, TriangleMesh, VoxelMap
+
+if TYPE_CHECKING:
+    from memetik.robot.robot import Robot
+    from memetik.scene.scene import Scene
+
+ROBOT_COLOR = (0.93, 0.60, 0.24, 1.0)
+SCENE_COLOR = (0.62, 0.68, 0.74, 1.0)
+
+_PLANE_EDGE = 3.0  # metres of an endless plane that are drawn
+_MOST_POINTS = 20_000  # of a point cloud
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Triangles that are shown or hidden together.
+
+    vertices (V, 3), faces (F, 3); colors (4,) or (V, 4), each number from 0 to 1.
+    variants: other colours (V, 4) by name, of which the page offers a choice.
+    link: index of the link that moves it, where postures are given; vertices are then in the link's frame.
+    """
+
+    name: str
+    vertices: np.ndarray
+    faces: np.ndarray
+    colors: np.ndarray
+    variants: Mapping[str, np.ndarray] = field(default_factory=dict)
+    link: int | None = None
+
+    def vertex_colors(self) -> np.ndarray:
+        """(V, 4), whatever way they were given."""
+        return np.broadcast_to(np.asarray(self.colors, dtype=float), (len(self.vertices), 4))
+
+
+def robot_parts(robot: Robot, color: Sequence[float] = ROBOT_COLOR) -> list[Part]:
+    """The robot's links, each in its own frame; their collision shapes where there are no visible ones."""
+    parts = []
+    for index, link in enumerate(robot.description.links):
+        for geometry in link.visuals or link.collisions:
+            try:
+                vertices, faces = shape_triangles(geometry.shape)
+            except GeometryError:  # a mesh that was not found does not keep the others from being seen
+                continue
+            placed = vertices @ np.asarray(geometry.origin)[:3, :3].T + np.asarray(geometry.origin)[:3, 3]
+            parts.append(Part(robot.name, placed, faces, np.asarray(color, dtype=float), link=index))
+    return parts
+
+
+def link_poses(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Poses (links, 4, 4) of all links in the world, in the order that `Part.link` counts."""
+    return robot.pose(tuple(link.name for link in robot.description.links), np.asarray(q, dtype=float))
+
+
+def placed(parts: Sequence[Part], poses: np.ndarray) -> list[Part]:
+    """Parts on links, moved into the world."""
+    return [
+        part
+        if part.link is None
+        else replace(part, vertices=part.vertices @ poses[part.link, :3, :3].T + poses[part.link, :3, 3], link=None)
+        for part in parts
+    ]
+
+
+def scene_parts(scene: Scene | None, robot: Robot | None = None) -> list[Part]:
+    """What stands in the world, and what is attached to links of the robot, as one group."""
+    parts = []
+    for item in scene or ():
+        if item.link is not None and robot is None:
+            continue
+        vertices, faces = shape_triangles(item.shape)
+        vertices = vertices @ item.pose[:3, :3].T + item.pose[:3, 3]
+        link = None if item.link is None or robot is None else robot.link_index(item.link)
+        parts.append(Part("scene", vertices, faces, np.asarray(item.color or SCENE_COLOR), link=link))
+    return parts
+
+
+def arrows(name: str, points: np.ndarray, directions: np.ndarray, length: float, colors: np.ndarray) -> Part:
+    """A slim pyramid for each point (N, 3), its tip there, pointing in its unit direction; colours (N, 4)."""
+    points, directions = np.asarray(points, dtype=float), np.asarray(directions, dtype=float)
+    helper = np.where(np.abs(directions[:, :1]) < 0.9, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+    u = np.cross(directions, helper)
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    v = np.cross(directions, u)
+    back = points - length * directions
+    corners = [back + 0.16 * length * (np.cos(a) * u + np.sin(a) * v) for a in 2.0 * np.pi * np.arange(4) / 4]
+    vertices = np.stack([points, *corners], axis=1).reshape(-1, 3)
+    one = np.array([[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 1], [1, 3, 2], [1, 4, 3]])
+    faces = (one[None] + 5 * np.arange(len(points))[:, None, None]).reshape(-1, 3)
+    return Part(name, vertices, faces, per_arrow(colors))
+
+
+def per_arrow(colors: np.ndarray) -> np.ndarray:
+    """Colours (N, 4) of arrows as colours of their vertices."""
+    return np.repeat(np.asarray(colors, dtype=float), 5, axis=0)
+
+
+def shape_triangles(shape: Any) -> tuple[np.ndarray, np.ndarray]:
+    """A shape's surface: vertices (V, 3) and faces (F, 3); endless planes and large clouds in part."""
+    from memetik.scene.spheres import as_mesh
+
+    match shape:
+        case TriangleMesh() | Mesh() | HeightMap() | VoxelMap() | Cone():
+            mesh = as_mesh(shape)
+            return np.asarray(mesh.vertices), np.asarray(mesh.faces)
+        case Plane():
+            h = 0.5 * _PLANE_EDGE
+            return np.array([[-h, -h, 0.0], [h, -h, 0.0], [h, h, 0.0], [-h, h, 0.0]]), np.array([[0, 1, 2], [0, 2, 3]])
+        case PointCloud():
+            return _octahedra(shape)
+    from trimesh import creation
+
+    match shape:
+        case Box():
+            solid = creation.box(shape.size)
+        case Sphere():
+            solid = creation.icosphere(subdivisions=2, radius=shape.radius)
+        case Cylinder():
+            solid = creation.cylinder(radius=shape.radius, height=shape.length, sections=24)
+        case Capsule():
+            # trimesh gives a capsule the whole length of the segment, from its centre on in newer versions.
+            solid = creation.capsule(radius=shape.radius, height=shape.length, count=(12, 16))
+            solid.vertices -= solid.bounds.mean(axis=0)
+        case _:
+            raise GeometryError(f"a {type(shape).__name__} cannot be drawn.")
+    return np.asarray(solid.vertices, dtype=float), np.asarray(solid.faces)
+
+
+def _octahedra(cloud: PointCloud) -> tuple[np.ndarray, np.ndarray]:
+    points = np.asarray(cloud.points)
+    points = points[:: max(1, len(points) // _MOST_POINTS)]
+    offsets = cloud.radius * np.concatenate([np.eye(3), -np.eye(3)])
+    one = np.array([[0, 1, 2], [1, 3, 2], [3, 4, 2], [4, 0, 2], [1, 0, 5], [3, 1, 5], [4, 3, 5], [0, 4, 5]])
+    faces = (one[None] + 6 * np.arange(len(points))[:, None, None]).reshape(-1, 3)
+    return (points[:, None] + offsets[None]).reshape(-1, 3), faces
+
+
+def parts_html(
+    parts: Sequence[Part],
+    postures: Sequence[tuple[str, np.ndarray]] = (),
+    *,
+    legend: Sequence[tuple[str, str]] = (),
+    height: int = 520,
+) -> str:
+    """A viewer of these parts as a piece of a page; the page has to contain `viewer_script()` once.
+
+    postures  (label, poses of links) among which a slider chooses.
+    legend    (label, colour of CSS) shown beside the picture.
+    """
+    groups: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        group = groups.setdefault(part.name, {"name": part.name, "meshes": []})
+        group["meshes"].append(
+            {
+                "positions": _packed(part.vertices, np.float32),
+                "indices": _packed(part.faces, np.uint32),
+                "colors": _packed_colors(part.vertex_colors()),
+                "variants": {name: _packed_colors(colors) for name, colors in part.variants.items()},
+                "link": -1 if part.link is None else part.link,
+            }
+        )
+    data = {
+        "groups": list(groups.values()),
+        "postures": [{"label": label, "poses": _packed(np.swapaxes(poses, -1, -2), np.float32)} for label, poses in postures],
+    }  # fmt: skip
+    key = "".join(
+        f'<span class="key"><i style="background:{html.escape(color)}"></i>{html.escape(label)}</span>'
+        for label, color in legend
+    )
+    return (
+        f'<div class="viewer" style="height:{height}px"><script type="application/json">{embedded_json(data)}</script>'
+        f'<div class="viewer-keys">{key}</div></div>'
+    )
+
+
+def viewer_script() -> str:
+    """The script and style that pages with `parts_html` need, once."""
+    folder = files("memetik.bench")
+    script = folder.joinpath("viewer.js").read_text(encoding="utf-8")
+    style = folder.joinpath("viewer.css").read_text(encoding="utf-8")
+    return f"<style>{style}</style><script>{script}</script>"
+
+
+def embedded_json(data: Any) -> str:
+    """JSON that may stand inside a script element: nothing in it can end that element."""
+    return json.dumps(data, allow_nan=False).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _packed(array: np.ndarray, dtype: Any) -> str:
+    little = np.dtype(dtype).newbyteorder("<")
+    return base64.b64encode(np.ascontiguousarray(array, dtype=little).tobytes()).decode("ascii")
+
+
+def _packed_colors(colors: np.ndarray) -> str:
+    return _packed(np.clip(np.round(np.asarray(colors) * 255.0), 0, 255), np.uint8)
