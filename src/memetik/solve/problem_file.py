@@ -5,7 +5,7 @@
                {"type": "AvoidLimits"}],
      "scene": "cell.toml", "self_collision": true, "margin": 0.01, "fixed": {"panda_finger_joint1": 0.02},
      "targets": {}, "seed": {"panda_joint4": -2.0}, "base": null,
-     "options": {"timeout": 0.1, "rng": 0}}
+     "options": {"timeout": 0.1, "rng": 0}, "studio": {}}
 
 Only "schema", "robot" and "goals" are needed. A scene is a file as `Scene.save` writes it, looked for from the
 problem's folder; a surface is an object with "vertices" and "faces". Numbers that JSON does not have are written as
@@ -18,6 +18,8 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
@@ -61,6 +63,8 @@ class ProblemFile:
     seed: Any = None
     base: Any = None
     options: dict[str, Any] = field(default_factory=dict)
+    studio: dict[str, Any] = field(default_factory=dict)
+    """What the studio keeps beside the problem: named postures and the like. Solving does not read it."""
 
     def compile(self, robot: Robot) -> Problem:
         """The problem on its robot, loaded."""
@@ -130,6 +134,7 @@ class ProblemFile:
             _from_plain(data.get("seed")),
             _from_plain(data.get("base")),
             options,
+            _object(data, "studio"),
         )
 
 
@@ -157,8 +162,21 @@ def load_problem(path: str | Path) -> ProblemFile:
 
 
 def save_problem(problem: ProblemFile, path: str | Path) -> None:
-    """Writes a problem as JSON."""
-    Path(path).write_text(json.dumps(problem.to_dict(), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    """Writes a problem as JSON: to a new file that then takes the old one's place."""
+    text = json.dumps(problem.to_dict(), indent=2, allow_nan=False) + "\n"
+    path = Path(path)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise InvalidInputError(f"{str(path)!r} cannot be written: {error.strerror}.") from None
 
 
 def goal_to_dict(goal: Goal) -> dict[str, Any]:

@@ -1,0 +1,135 @@
+"""A set-up as the Python script that makes the same thing."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from typing import Any
+
+import numpy as np
+
+from memetik.goals.base import Goal
+from memetik.goals.losses import Loss
+from memetik.robot.shapes import Box, Capsule, Cylinder, Sphere
+from memetik.robot.transforms import quaternion_from_matrix
+from memetik.scene.objects import Cone, Plane
+from memetik.studio.setup import State
+
+_ADD = {
+    Box: ("add_box", ("size",)),
+    Sphere: ("add_sphere", ("radius",)),
+    Cylinder: ("add_cylinder", ("radius", "length")),
+    Capsule: ("add_capsule", ("radius", "length")),
+    Cone: ("add_cone", ("radius", "length")),
+}
+
+
+def script_of(state: State) -> str:
+    """The script. Shapes that no line could hold, such as meshes, are read from the scene's file."""
+    goals = [wanted.stated for wanted in state.goals if wanted.enabled]
+    lines = ["import memetik as mk", "", f"robot = mk.load_robot({state.source!r})"]
+    if goals:
+        lines += ["goals = ["]
+        lines += [f"    {_goal(goal)}," for goal in goals]
+        lines += ["]"]
+    scene = _scene(state)
+    lines += scene
+    arguments = ["robot", "goals"] + (["scene=scene"] if scene else [])
+    if bool(scene) != state.self_collision:
+        arguments.append(f"self_collision={state.self_collision}")
+    if state.margin:
+        arguments.append(f"margin={state.margin!r}")
+    if state.held:
+        arguments.append(f"fixed={sorted(state.held)!r}")
+    seed = ", ".join(f"{name!r}: {_code(value)}" for name, value in state.robot.joints(state.q).items())
+    options = "".join(f", {name}={value!r}" for name, value in state.options.items())
+    if goals:
+        lines += [
+            f"problem = mk.Problem({', '.join(arguments)})",
+            f"solution = problem.solve(seed=robot.q({{{seed}}}){options})",
+            "print(solution.explain())",
+        ]
+    else:
+        lines += [f"q = robot.q({{{seed}}})"]
+    if state.postures:
+        lines += ["", "postures = {"]
+        lines += [f"    {name!r}: {_code(q)}," for name, q in state.postures.items()]
+        lines += ["}"]
+    if len(state.way) > 1:
+        lines += [f"way = [postures[name] for name in {list(state.way)!r}]"]
+    return "\n".join(lines) + "\n"
+
+
+def _goal(goal: Goal) -> str:
+    parts = []
+    for f in sorted(fields(goal), key=lambda f: f.name != "link"):
+        value = getattr(goal, f.name)
+        default = f.default_factory() if f.default_factory is not MISSING else f.default
+        if not f.init or (type(value) is type(default) and _equal(value, default)):
+            continue
+        parts.append(_code(value) if f.name == "link" else f"{f.name}={_code(value)}")
+    return f"mk.{type(goal).__name__}({', '.join(parts)})"
+
+
+def _equal(value: Any, default: Any) -> bool:
+    return np.array_equal(value, default) if isinstance(value, np.ndarray) else value == default
+
+
+def _code(value: Any) -> str:
+    if isinstance(value, np.ndarray) and value.shape == (4, 4):
+        position, quaternion = value[:3, 3], quaternion_from_matrix(value[:3, :3])
+        turn = "" if np.allclose(value[:3, :3], np.eye(3), atol=1e-12) else f", quat_xyzw={_code(quaternion)}"
+        return f"mk.transform({_code(position)}{turn})"
+    if isinstance(value, np.ndarray):
+        return _code(tuple(value.tolist()))
+    if isinstance(value, np.number):
+        return _code(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return f"float({str(value)!r})"
+    if isinstance(value, float):
+        return repr(round(value, 12) + 0.0)
+    if isinstance(value, tuple | list):
+        inside = ", ".join(_code(part) for part in value)
+        return f"({inside},)" if isinstance(value, tuple) and len(value) == 1 else f"({inside})"
+    if isinstance(value, Loss):
+        return "mk." + repr(value)
+    return repr(value)
+
+
+def _scene(state: State) -> list[str]:
+    if not state.scene.objects:
+        return []
+    lines = ["scene = mk.Scene()"]
+    for item in state.scene.objects.values():
+        options = "".join(
+            f", {name}={_code(getattr(item, name))}"
+            for name, nothing in (("padding", 0.0), ("solid", None), ("color", None))
+            if getattr(item, name) != nothing
+        )
+        pose = _code(item.pose)
+        if item.link is not None and type(item.shape) in _ADD:
+            shape = f"mk.{_shape(item.shape)}" if not isinstance(item.shape, Cone) else None
+            if shape is None:
+                return _from_file()
+            touch = f", touch={list(item.touch)!r}" if item.touch else ""
+            lines.append(f"scene.attach({item.name!r}, {shape}, link={item.link!r}, pose={pose}{touch}{options})")
+        elif type(item.shape) in _ADD:
+            add, names = _ADD[type(item.shape)]
+            sizes = ", ".join(_code(getattr(item.shape, name)) for name in names)
+            lines.append(f"scene.{add}({item.name!r}, {sizes}, {pose}{options})")
+        elif isinstance(item.shape, Plane) and item.link is None:
+            normal = item.pose[:3, 2]
+            lines.append(
+                f"scene.add_plane({item.name!r}, {tuple(normal.tolist())!r}, {float(normal @ item.pose[:3, 3])!r}{options})"
+            )
+        else:
+            return _from_file()
+    lines += [f"scene.allow({first!r}, {second!r})" for first, second in sorted(state.scene.allowed)]
+    return lines
+
+
+def _shape(shape: Any) -> str:
+    return f"{type(shape).__name__}({', '.join(_code(getattr(shape, name)) for name in _ADD[type(shape)][1])})"
+
+
+def _from_file() -> list[str]:
+    return ['scene = mk.Scene.load("setup.scene.toml")  # beside the file that the studio saves']

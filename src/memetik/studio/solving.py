@@ -1,0 +1,185 @@
+"""Keeps a set-up solved: compiles its goals when they change, solves from the posture of now, looks at what touches.
+
+A `LiveSolver` belongs to one thread. Dragging a target or an object compiles nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from memetik.errors import MemetikError
+from memetik.scene.scene import Scene, SceneSnapshot
+from memetik.solve.methods import METHODS
+from memetik.solve.problem import Problem
+from memetik.solve.solution import Solution
+from memetik.solve.tracker import Step, Tracker
+from memetik.studio.setup import State
+
+LIVE_TIMEOUT = 0.02
+"""Seconds that a solve may take while something is dragged."""
+
+LIVE_REFINE = 0.003
+"""Seconds for preferences in each of these."""
+
+NEAR = 0.05
+"""Metres: pairs that are nearer than this are shown as near-misses."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nearness:
+    """What touches and what nearly does, at one posture."""
+
+    contacts: tuple[Any, ...] = ()
+    clearance: float = np.inf
+    pair: tuple[str, str] | None = None
+    points: np.ndarray | None = None
+    touching: frozenset[str] = frozenset()
+    """Names of links and objects in contact."""
+    near: frozenset[str] = field(default_factory=frozenset)
+    """Names of links nearer than NEAR to anything, but not touching."""
+
+
+class LiveSolver:
+    """Solves states of a set-up one after another."""
+
+    def __init__(self) -> None:
+        self.scene = Scene()
+        self._key: Any = None
+        self._problem: Problem | None = None
+        self._tracker: Tracker | None = None
+        self._model: Any = None
+        self._model_key: Any = None
+
+    def problem(self, state: State) -> Problem | None:
+        """The enabled goals of a state, compiled; None without any."""
+        wanted = [w for w in state.goals if w.enabled]
+        if not wanted:
+            return None
+        self._place(state.scene)
+        key = (
+            state.robot,
+            tuple((w.name, id(w.goal)) for w in wanted),
+            state.self_collision,
+            state.margin,
+            state.held,
+            bool(state.scene.objects),
+        )
+        if key != self._key:
+            self._tracker = None
+            self._problem = Problem(
+                state.robot,
+                [w.goal for w in wanted],
+                scene=self.scene if state.scene.objects else None,
+                self_collision=state.self_collision,
+                margin=state.margin,
+                fixed=sorted(state.held),
+            )
+            self._key = key  # the problem holds the goals, so that their ids stay theirs
+        return self._problem
+
+    def solve(self, state: State, timeout: float | None = None, **options: Any) -> Solution | None:
+        """A posture for a state, from its own; the nearest one where there is none. None without goals."""
+        problem = self.problem(state)
+        if problem is None:
+            return None
+        given = {"timeout": LIVE_TIMEOUT, "approximate": True, **_solve_options(state), **options}
+        if timeout is not None:
+            given["timeout"] = timeout
+        if "refine" not in given:
+            given["refine"] = min(LIVE_REFINE, given["timeout"])
+        return problem.solve(*_targets(state, problem), seed=np.ascontiguousarray(state.q), **given)
+
+    def track(self, state: State, dt: float, speed: float) -> Step | None:
+        """One step of a tracker towards the targets of a state, within limits of velocity and acceleration.
+
+        speed: share of the robot's limits, 0..1.
+        """
+        wanted = [w for w in state.goals if w.enabled]
+        if not wanted:
+            return None
+        key = (tuple((w.name, id(w.goal)) for w in wanted), state.held, dt, speed)
+        if self._tracker is None or self._tracking != key:
+            problem = Problem(state.robot, [w.goal for w in wanted], fixed=sorted(state.held))
+            self._tracker = Tracker(problem, seed=state.q, dt=dt, velocity_scale=speed, acceleration_scale=speed)
+            self._tracking = key
+        return self._tracker.step(*_targets(state, self._tracker.problem))
+
+    def stop_tracking(self) -> None:
+        """Forgets the tracker: the next step begins at rest, at the posture of then."""
+        self._tracker = None
+
+    def look(self, state: State) -> Nearness:
+        """What touches and what nearly does, exactly; nothing where neither scene nor self-collision is asked for."""
+        if not state.scene.objects and not state.self_collision:
+            return Nearness()
+        self._place(state.scene)
+        model = self._exact(state)
+        contacts = tuple(model.contacts(state.q))
+        touching = frozenset(name for contact in contacts for name in (contact.first, contact.second))
+        distance, pair, points = model.closest(state.q)
+        near = frozenset(name for name in pair or () if 0.0 < distance < NEAR)
+        return Nearness(contacts, float(distance), pair, points, touching, near - touching)
+
+    def _exact(self, state: State) -> Any:
+        from memetik.scene.exact import CollisionModel
+
+        key = (state.robot, state.self_collision)
+        if self._model is None or self._model_key != key:
+            self._model = CollisionModel(state.robot, self.scene, self_collision=state.self_collision)
+            self._model_key = key
+        return self._model
+
+    def _place(self, content: SceneSnapshot) -> None:
+        """Brings the scene that problems look at to this content, by as few changes as possible."""
+        now = self.scene.snapshot()
+        if now.version == content.version:
+            return
+        for name in [name for name in now.objects if name not in content.objects]:
+            self.scene.remove(name)
+        for name, item in content.objects.items():
+            own = now.objects.get(name)
+            if own is item:
+                continue
+            if own is not None and _same_but_pose(own, item):
+                self.scene.move(name, item.pose)
+            else:
+                if own is not None:
+                    self.scene.remove(name)
+                self.scene._insert(item)
+        for pair in self.scene.allowed - content.allowed:
+            self.scene.forbid(*pair)
+        for pair in content.allowed - self.scene.allowed:
+            self.scene.allow(*pair)
+
+
+def explained(solution: Solution | None) -> str:
+    """What `explain()` says, or why it cannot."""
+    if solution is None:
+        return "No goal is enabled."
+    try:
+        return solution.explain()
+    except MemetikError as error:
+        return str(error)
+
+
+def method_names() -> list[str]:
+    """The methods that a set-up may be solved by."""
+    return list(METHODS)
+
+
+def _targets(state: State, problem: Problem) -> tuple[Any, ...]:
+    by_name = {w.name: w.target for w in state.goals}
+    targets = (by_name[problem.goal_names[open_target.goal]] for open_target in problem.open_targets)
+    return tuple(np.ascontiguousarray(target, dtype=float) for target in targets)
+
+
+def _solve_options(state: State) -> dict[str, Any]:
+    return {name: value for name, value in state.options.items() if value is not None}
+
+
+def _same_but_pose(first: Any, second: Any) -> bool:
+    names = ("shape", "padding", "solid", "color", "link", "touch")
+    return all(getattr(first, name) == getattr(second, name) for name in names)
