@@ -1,0 +1,191 @@
+"""Scenarios by name: drawn, searched for reachable targets, put together."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memetik.bench.scenarios.draft import Draft, Order, Tolerance
+from memetik.bench.scenarios.reachability import Progress, establish
+from memetik.bench.scenarios.recipes import SCENARIOS, Recipe
+from memetik.bench.scenarios.scenario import REACHABLE, UNKNOWN, Scenario
+from memetik.errors import InvalidInputError, UnknownNameError
+from memetik.robot.robot import Robot, load_robot
+from memetik.scene.cache import digest
+
+MODES = ("only", "check", "skip")
+"""What `reachability` may ask for."""
+
+ENOUGH = 64
+"""Candidates after which a scenario is given up that has next to no reachable ones."""
+
+FEW = 0.03
+"""Share of reachable candidates that is next to none."""
+
+
+def scenario(
+    name: str,
+    robot: str | Robot | None = None,
+    *,
+    targets: int = 200,
+    seed: int = 0,
+    reachability: str = "only",
+    position_tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-5,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Scenario:
+    """The scenario of that name for a robot.
+
+    name          of a built-in one, with an argument where it takes one ("Shelf", "Clutter:5", "Chain:30"), or the
+                  path of a scenario's file.
+    robot         a Robot, or what `load_robot` takes; "pr2:left_arm" is a robot's group. Not needed for scenarios with a
+                  robot of their own.
+    targets       how many.
+    seed          of the random numbers; the same seed gives the same scenario on any machine.
+    reachability  "only" draws until so many reachable targets are found (or says with fewer that there are next to
+                  none), "check" keeps all and says of each whether the long search reached it, "skip" does not look.
+    position_tolerance, rotation_tolerance
+                  metres and radians within which a target counts as reached.
+    progress      called after each target that was searched.
+    options       of the recipe: spin="free" leaves the turn about the tool's z axis open (scenarios on surfaces),
+                  link= names another link than the robot's tip, others as the surroundings have them.
+    """
+    if reachability not in MODES:
+        raise InvalidInputError(f"reachability is 'only', 'check' or 'skip', not {reachability!r}.")
+    if not isinstance(targets, int) or targets < 1:
+        raise InvalidInputError(f"targets is how many are wanted, at least 1, not {targets!r}.")
+    recipe, options = find_recipe(name, options)
+    loaded, source = load_named(_robot_of(recipe, name, robot))
+    origin = {
+        "scenario": name, "robot": source, "targets": targets, "seed": seed, "reachability": reachability,
+        "tolerance": [position_tolerance, rotation_tolerance], "options": _plain_options(options),
+    }  # fmt: skip
+    tolerance = Tolerance(position_tolerance, rotation_tolerance)
+    parts: list[tuple[Draft, np.ndarray, np.ndarray]] = []
+    missing, searched = targets, 0
+    while missing > 0:
+        part = len(parts)
+        # A part is a batch with random numbers of its own, so that more of them leave the earlier ones as they are.
+        rng = np.random.default_rng((seed, part, *name.encode()))
+        count = targets if part == 0 else max(math.ceil(1.2 * missing), 16)
+        if reachability == "only" and part == 0:
+            count = min(count, ENOUGH)
+        draft = recipe.make(Order(loaded, count, rng, seed, part, tolerance, options))
+        count = len(draft.targets[0])
+        if reachability == "skip":
+            known = np.full(count, UNKNOWN, dtype=np.int8), np.full((count, loaded.dof), np.nan)
+            if draft.witnesses is not None:
+                known = np.full(count, REACHABLE, dtype=np.int8), draft.witnesses
+        else:
+            known = establish(draft, _key(origin, draft), progress)
+        searched += count
+        parts.append((draft, *known))
+        if reachability != "only":
+            break
+        missing = targets - sum(int((part[1] == REACHABLE).sum()) for part in parts)
+        if missing > 0 and searched >= ENOUGH and missing > targets - max(1, FEW * searched):
+            break
+        if searched > 40 * targets + ENOUGH:
+            break
+    return _assembled(name, origin, parts, targets, only=reachability == "only", seed=seed)
+
+
+def scenario_from(origin: Mapping[str, Any], progress: Progress | None = None) -> Scenario:
+    """The scenario that a store remembers by its `origin`."""
+    position, rotation = origin["tolerance"]
+    return scenario(
+        origin["scenario"],
+        origin["robot"],
+        targets=origin["targets"],
+        seed=origin["seed"],
+        reachability=origin["reachability"],
+        position_tolerance=position,
+        rotation_tolerance=rotation,
+        progress=progress,
+        **origin["options"],
+    )
+
+
+def find_recipe(name: str, options: Mapping[str, Any]) -> tuple[Recipe, dict[str, Any]]:
+    """The recipe for "Name" or "Name:argument", and the options with that argument among them."""
+    if Path(name).suffix.lower() in (".toml", ".yaml", ".yml"):
+        from memetik.bench.scenarios.files import file_recipe
+
+        return file_recipe(name), dict(options)
+    base, _, argument = name.partition(":")
+    if base not in SCENARIOS:
+        raise UnknownNameError("scenario", base, "memetik's benchmark", SCENARIOS)
+    recipe = SCENARIOS[base]
+    if not argument:
+        return recipe, dict(options)
+    if recipe.argument is None:
+        raise InvalidInputError(f"scenario {base!r} takes no argument; {name!r} has one.")
+    return recipe, {recipe.argument: argument, **options}
+
+
+def load_named(robot: str | Robot) -> tuple[Robot, str]:
+    """A robot, or the group of one as "robot:group", and its name for the store."""
+    if isinstance(robot, Robot):
+        return robot, robot.name
+    if not isinstance(robot, str):
+        raise InvalidInputError(f"a robot is a Robot, a bundled name or a path, not {type(robot).__name__}.")
+    name, _, group = robot.partition(":")
+    if group and not Path(robot).exists():
+        return load_robot(name).group(group).renamed(robot), robot
+    return load_robot(robot), robot
+
+
+def _robot_of(recipe: Recipe, name: str, robot: str | Robot | None) -> str | Robot:
+    if recipe.robot is not None:
+        return recipe.robot(name.partition(":")[2] or None)
+    if robot is None:
+        raise InvalidInputError(f"scenario {name!r} needs a robot, such as 'ur10'.")
+    return robot
+
+
+def _key(origin: Mapping[str, Any], draft: Draft) -> str:
+    """A draft by content."""
+    text = json.dumps([origin["scenario"], origin["tolerance"], origin["options"]], sort_keys=True)
+    return digest([text, draft.robot.content_digest.hex(), *draft.targets])
+
+
+def _assembled(
+    name: str,
+    origin: dict[str, Any],
+    parts: list[tuple[Draft, np.ndarray, np.ndarray]],
+    count: int,
+    only: bool,
+    seed: int,
+) -> Scenario:
+    """One scenario of all parts; of the reachable targets only, where that was asked."""
+    draft = parts[0][0]
+    reachable = np.concatenate([part[1] for part in parts])
+    chosen = np.flatnonzero(reachable == REACHABLE)[:count] if only else np.arange(len(reachable))[:count]
+    if not len(chosen):
+        raise InvalidInputError(
+            f"robot {draft.robot.name!r} reaches none of {len(reachable)} targets of scenario {name!r}, which is not "
+            "made for it; reachability='check' keeps them."
+        )
+    targets = tuple(
+        np.ascontiguousarray(np.concatenate([part[0].targets[k] for part in parts])[chosen])
+        for k in range(len(draft.goals))
+    )
+    if draft.seeds is not None:
+        seeds = np.concatenate([part[0].seeds for part in parts])[chosen]
+    else:
+        seeds = draft.robot.random(np.random.default_rng((seed, 1, *name.encode())), len(chosen))
+    return Scenario(
+        name, draft.robot, draft.goals, targets, draft.scene, draft.self_collision, np.ascontiguousarray(seeds),
+        reachable[chosen], np.concatenate([part[2] for part in parts])[chosen], origin,
+        {**draft.metadata, "searched": len(reachable), "found": int((reachable == REACHABLE).sum())},
+    )  # fmt: skip
+
+
+def _plain_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in options.items()}

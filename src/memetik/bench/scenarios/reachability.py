@@ -1,0 +1,64 @@
+"""Which targets can be reached: a long search, its postures checked by separate code, its outcome kept on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from memetik.bench.scenarios.draft import Draft
+from memetik.bench.scenarios.scenario import NOT_FOUND, REACHABLE
+from memetik.bench.verification import Verifier
+from memetik.scene import cache
+
+STAGES = ((20_000, 0), (400_000, 1))
+"""The search's (evaluations, random numbers): a short one finds most, a long one with other numbers follows."""
+
+Progress = Callable[[], Any]
+
+
+def establish(draft: Draft, key: str, progress: Progress | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """For each target REACHABLE or NOT_FOUND, and a verified posture (NaN where none): (N,), (N, dof).
+
+    The search is bounded by evaluations, so that the outcome is the same on any machine. `key` names the draft by
+    content; a second call for it reads the answer from the disk's cache.
+    """
+    entry = cache.digest([key, json.dumps(STAGES)])
+    kept = cache.load("reachability", entry)
+    if kept is not None and len(kept["reachable"]) == len(draft.targets[0]):
+        for _ in kept["reachable"] if progress else ():
+            progress()  # type: ignore[misc]
+        return kept["reachable"], kept["witnesses"]
+    reachable, witnesses = _search(draft, progress)
+    cache.store("reachability", entry, {"reachable": reachable, "witnesses": witnesses})
+    return reachable, witnesses
+
+
+def _search(draft: Draft, progress: Progress | None) -> tuple[np.ndarray, np.ndarray]:
+    from memetik.solve.problem import Problem
+
+    problem = Problem(draft.robot, draft.goals, scene=draft.scene, self_collision=draft.self_collision)
+    verifier = Verifier(draft.robot, draft.goals, draft.scene, self_collision=draft.self_collision)
+    count = len(draft.targets[0])
+    reachable = np.full(count, NOT_FOUND, dtype=np.int8)
+    witnesses = np.full((count, draft.robot.dof), np.nan)
+    for k in range(count):
+        targets = tuple(values[k] for values in draft.targets)
+        for q in _candidates(draft, problem, targets, k):
+            if verifier.check(targets, q).holds:
+                reachable[k], witnesses[k] = REACHABLE, q
+                break
+        if progress:
+            progress()
+    return reachable, witnesses
+
+
+def _candidates(draft: Draft, problem: Any, targets: tuple[np.ndarray, ...], k: int):
+    if draft.witnesses is not None and np.isfinite(draft.witnesses[k]).all():
+        yield draft.witnesses[k]
+    for evaluations, rng in STAGES:
+        solution = problem.solve(*targets, evaluations=evaluations, rng=(rng, k))
+        if solution.success:
+            yield solution.q

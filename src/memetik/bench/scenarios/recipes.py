@@ -1,0 +1,43 @@
+"""All built-in scenarios by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from memetik.bench.scenarios import postures, surfaces
+from memetik.bench.scenarios.draft import Draft, Order
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a scenario is made.
+
+    summary   a line for lists.
+    make      makes a draft of what was ordered.
+    argument  the option that "Name:value" sets, or None.
+    robot     for scenarios with a robot of their own: its name for an argument's value.
+    """
+
+    summary: str
+    make: Callable[[Order], Draft]
+    argument: str | None = None
+    robot: Callable[[str | None], str] | None = None
+
+
+SCENARIOS: dict[str, Recipe] = {
+    "Random": Recipe("random postures' poses, no objects", postures.random),
+    "RandomFar": Recipe("postures near limits, and poses at the end of the reach", postures.random_far),
+    "Singular": Recipe("poses of singular postures", postures.singular),
+    "Grid": Recipe("a Cartesian grid over the workspace, tool down, outwards or oblique", postures.grid),
+    "Table": Recipe("on a table's top", surfaces.on_surfaces("Table")),
+    "SmallTable": Recipe("on a small table's top", surfaces.on_surfaces("SmallTable")),
+    "TableObjects": Recipe("on six cylinders on a small table", surfaces.on_surfaces("TableObjects")),
+    "Shelf": Recipe("on all sides of a shelf's compartments", surfaces.on_surfaces("Shelf")),
+    "Barrel": Recipe("on the inner walls and bottom of a hexagonal barrel", surfaces.on_surfaces("Barrel")),
+    "HydrogenTank": Recipe(
+        "on the inner wall of a tank, through a mouth of 7 cm", surfaces.on_surfaces("HydrogenTank")
+    ),
+    "HydrogenTankSmall": Recipe("the same through a mouth of 3.5 cm", surfaces.on_surfaces("HydrogenTankSmall")),
+    "Corridor": Recipe("between two walls, from above", surfaces.corridor),
+}

@@ -1,0 +1,107 @@
+"""What a benchmark asks: goals on a robot in a scene, many targets, and what is known of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memetik.goals.base import Goal
+from memetik.goals.pose import Orientation, Pose, Position
+from memetik.robot.robot import Robot
+from memetik.scene.cache import digest
+from memetik.scene.scene import Scene
+
+if TYPE_CHECKING:
+    from memetik.solve.problem import Problem
+
+REACHABLE, NOT_FOUND, UNKNOWN = 1, 0, -1
+"""Values of `Scenario.reachable`: a posture is known, a long search found none, nobody has looked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """Targets for a robot in a scene. Metres, radians, poses in the world.
+
+    name            of the scenario, with its argument: "Shelf", "Clutter:5".
+    robot           the robot.
+    goals           what is asked; their targets are open.
+    targets         for each goal its targets, (N, ...): poses (N, 4, 4), positions (N, 3), directions (N, 3).
+    scene           what must not be touched, or None.
+    self_collision  whether the robot must not touch itself.
+    seeds           (N, dof), the postures of the seed strategy "given".
+    reachable       (N,): REACHABLE, NOT_FOUND or UNKNOWN.
+    witnesses       (N, dof): a verified posture for each reachable target, NaN elsewhere.
+    origin          what made it, as plain data: `scenario_from(origin)` makes it again.
+    metadata        what else is known: surfaces, openings, straight (a posture), seeding (the strategy by default).
+    """
+
+    name: str
+    robot: Robot
+    goals: tuple[Goal, ...]
+    targets: tuple[np.ndarray, ...]
+    scene: Scene | None
+    self_collision: bool
+    seeds: np.ndarray
+    reachable: np.ndarray
+    witnesses: np.ndarray
+    origin: Mapping[str, Any]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.targets[0])
+
+    def __repr__(self) -> str:
+        known = int((self.reachable == REACHABLE).sum())
+        return f"<Scenario {self.name} of {self.robot.name!r}: {len(self)} targets, {known} known to be reachable>"
+
+    @property
+    def link(self) -> str:
+        """The link of the first goal."""
+        return self.goals[0].links[0]
+
+    def of(self, k: int) -> tuple[np.ndarray, ...]:
+        """The targets of all goals, of number k."""
+        return tuple(target[k] for target in self.targets)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """What memetik's own solvers are given."""
+        from memetik.solve.problem import Problem
+
+        return Problem(self.robot, self.goals, scene=self.scene, self_collision=self.self_collision)
+
+    @cached_property
+    def poses(self) -> np.ndarray:
+        """Where the targets of the first goal are, (N, 4, 4); the axes of the world where it leaves them open."""
+        return target_frames(self.goals, self.targets)
+
+    @cached_property
+    def key(self) -> str:
+        """A name by content: equal for equal robots, scenes and targets."""
+        texts = [json.dumps(self.origin, sort_keys=True), json.dumps(self.goal_data), self.robot.content_digest.hex()]
+        return digest([*texts, *self.targets, self.seeds])[:16]
+
+    @cached_property
+    def goal_data(self) -> list[dict[str, Any]]:
+        """The goals as plain data."""
+        from memetik.solve.problem_file import goal_to_dict
+
+        return [goal_to_dict(goal) for goal in self.goals]
+
+
+def target_frames(goals: tuple[Goal, ...], targets: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Poses (N, 4, 4) that show where the first goal's targets are."""
+    goal, values = goals[0], targets[0]
+    if isinstance(goal, Pose):
+        return values
+    poses = np.tile(np.eye(4), (len(values), 1, 1))
+    if isinstance(goal, Orientation):
+        poses[:, :3, :3] = values
+    elif isinstance(goal, Position):
+        poses[:, :3, 3] = values
+    return poses
