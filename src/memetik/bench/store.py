@@ -258,9 +258,10 @@ class Store:
                 where.append("(" + " OR ".join(f"{column} IN ({marks})" for column in columns) + ")")
                 values += chosen * len(columns)
         rows = self._rows(
-            f"""SELECT robot, name, solver, label, timeout, seeding, run, target, trial, coalesce(reachable, -1), status,
-                       status = 'solved', reached, verified, time, processor, collision_time, candidates, evaluations,
-                       restarts, position_error, rotation_error, seed_distance, limit_margin, clearance, manipulability
+            f"""SELECT robot, name, solver, label, timeout, seeding, run, target, trial, coalesce(reachable, -1),
+                       status, status = 'solved', reached, verified, time, processor, collision_time, candidates,
+                       evaluations, restarts, position_error, rotation_error, seed_distance, limit_margin, clearance,
+                       manipulability
                 FROM results JOIN runs USING (run) JOIN scenarios USING (scenario)
                      JOIN targets USING (scenario, target)
                 {"WHERE " + " AND ".join(where) if where else ""}

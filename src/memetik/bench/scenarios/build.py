@@ -44,8 +44,8 @@ def scenario(
 
     name          of a built-in one, with an argument where it takes one ("Shelf", "Clutter:5", "Chain:30"), or the
                   path of a scenario's file.
-    robot         a Robot, or what `load_robot` takes; "pr2:left_arm" is a robot's group. Not needed for scenarios with a
-                  robot of their own.
+    robot         a Robot, or what `load_robot` takes; "pr2:left_arm" is a robot's group. Scenarios with a robot of
+                  their own do not need it.
     targets       how many.
     seed          of the random numbers; the same seed gives the same scenario on any machine.
     reachability  "only" draws until so many reachable targets are found (or says with fewer that there are next to

@@ -22,7 +22,7 @@ def random(order: Order) -> Draft:
 
 
 def random_far(order: Order) -> Draft:
-    """Hard to reach: every other target has most joints near a limit, the others lie at the end of the robot's reach."""
+    """Hard to reach: half of the targets have most joints near a limit, the others lie at the end of the reach."""
     robot, count = order.robot, order.count
     link = pose_goal(order).link
     limited = np.isfinite(robot.lower) & np.isfinite(robot.upper) & robot.moves(link)
@@ -45,17 +45,17 @@ def singular(order: Order) -> Draft:
     pool = free_postures(order, None, 10 * count)
     pool = pool[np.argsort(_least_singular_value(robot, link, pool))]
     found, values = [], []
-    for q in pool:
-        near = _towards_singularity(robot, link, q)
-        near = near[~model.collides(near)]
-        if len(near):
-            sizes = _least_singular_value(robot, link, near)
-            found.append(near[np.argmin(sizes)])
-            values.append(float(sizes.min()))
+    for start in pool:
+        q = _towards_singularity(robot, link, start)
+        if not model.collides(q):
+            found.append(q)
+            values.append(float(_least_singular_value(robot, link, q[None])[0]))
         if len(found) == count:
             break
     draft = _of_postures(order, np.array(found)[order.rng.permutation(len(found))])
-    return replace(draft, metadata={"largest_least_singular_value": max(values)})
+    return replace(
+        draft, metadata={"least_singular_values": {"median": float(np.median(values)), "largest": max(values)}}
+    )
 
 
 def grid(order: Order) -> Draft:
@@ -120,14 +120,15 @@ def _least_singular_value(robot: Robot, link: str, q: np.ndarray) -> np.ndarray:
 
 
 def _towards_singularity(robot: Robot, link: str, q: np.ndarray) -> np.ndarray:
-    """For each joint the posture (joints, dof) in which it alone was changed to make the robot as singular as it can."""
-    found = []
-    for joint in np.flatnonzero(robot.moves(link)):
-        low, high = max(robot.lower[joint], q[joint] - math.pi), min(robot.upper[joint], q[joint] + math.pi)
-        tried = np.repeat(q[None], 25, axis=0)
-        for _ in range(4):
-            tried[:, joint] = np.linspace(low, high, len(tried))
-            k = int(np.argmin(_least_singular_value(robot, link, tried)))
-            low, high = tried[max(k - 1, 0), joint], tried[min(k + 1, len(tried) - 1), joint]
-        found.append(tried[k].copy())
-    return np.array(found)
+    """The posture near q in which the square of the least singular value has a minimum within the limits."""
+    from scipy.optimize import minimize
+
+    steps = np.vstack([np.zeros(robot.dof), 1e-6 * np.eye(robot.dof)])
+
+    def square_and_slope(at: np.ndarray) -> tuple[float, np.ndarray]:
+        values = _least_singular_value(robot, link, at + steps) ** 2
+        return float(values[0]), (values[1:] - values[0]) / 1e-6
+
+    bounds = list(zip(robot.lower, robot.upper, strict=True))
+    found = minimize(square_and_slope, q, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 60})
+    return np.clip(found.x, robot.lower, robot.upper)
