@@ -111,6 +111,7 @@ class Problem:
         self._terms = [compiler.terms[k] for k in order]
         self._callbacks = {order.index(k): goal for k, goal in compiler.callbacks.items()}
         self.open_targets: tuple[OpenTarget, ...] = tuple(compiler.targets)
+        self._target_dimensions = [len(t.shape if t.given is None else t.given) for t in compiler.targets]
         self.goal_names: tuple[str, ...] = _unique_names(self.goals)
         self._neutral = np.array(self.robot.neutral)
         self._held_values = [(self._entry(k), self._held_value(k, v)) for k, v in self.fixed.items() if v is not None]
@@ -172,7 +173,7 @@ class Problem:
             raise InvalidInputError("select= and keep= take the robot where it stands: place it with robot.at(base).")
         if select != "first":
             return self._select(select, targets, seed, timeout, evaluations, rng, method, valid)
-        if base is None and keep == "best" and (seed is None or self._is_plain(seed)):
+        if base is None and keep == "best" and (seed is None or self._is_plain(seed)) and not self._is_batch(targets):
             # The straight way to the core; it hands back what has to be converted or mended first.
             posture = self._posture(seed)
             outcome = self._run(targets, posture, settings, None, valid, None)
@@ -375,6 +376,12 @@ class Problem:
     def _is_plain(self, seed: Any) -> bool:
         """Whether the core takes this seed as it is."""
         return type(seed) is np.ndarray and seed.dtype == float and seed.shape == self._neutral.shape
+
+    def _is_batch(self, targets: tuple[Any, ...]) -> bool:
+        """Whether one of these targets is an array with one more dimension in front, be it of a single element."""
+        return any(
+            getattr(target, "ndim", most) > most for target, most in zip(targets, self._target_dimensions, strict=False)
+        )
 
     def _shift(self, base: np.ndarray | None) -> np.ndarray | None:
         """What the core multiplies the robot's poses with, (3, 4), so that its base stands elsewhere."""
