@@ -149,7 +149,7 @@ def execute(
     """
     trajectory, robot, scene = _parts(plan, robot, scene)
     for name, value in (("tolerance", tolerance), ("goal_tolerance", goal_tolerance), ("period", period)):
-        if not 0.0 < value:
+        if not value > 0.0:
             raise InvalidInputError(f"{name}= must be positive, not {value!r}.")
     recovery = Recovery(robot, scene, trajectory.joint_names)
     options = _Options(tolerance, goal_tolerance, recoveries, period, point_tolerance)
@@ -207,13 +207,14 @@ class _Runner:
             try:
                 self.follow()
                 return self.report(True, "done", "The trajectory was followed to its end.")
-            except _Trouble as trouble:
-                self.note(trouble.what)
-                self.rest()
-                if trouble.reason == "cancelled":
-                    return self.report(False, "cancelled", "The execution was cancelled.")
-                if self.recovered >= self.options.recoveries:
-                    return self.report(False, trouble.reason, f"Given up: {trouble.what}.")
+            except _Trouble as error:
+                trouble = error
+            self.note(trouble.what)
+            self.rest()
+            if trouble.reason == "cancelled":
+                return self.report(False, "cancelled", "The execution was cancelled.")
+            if self.recovered >= self.options.recoveries:
+                return self.report(False, trouble.reason, f"Given up: {trouble.what}.")
             self.recovered += 1
             q = self.measured()[0]
             if np.abs(q - self.goal).max() <= self.options.goal_tolerance:

@@ -36,6 +36,9 @@ STIFFNESS = 100.0
 FRICTION = (1.0, 0.01, 0.001)
 """Sliding, torsional and rolling friction of all surfaces; 1 is rubber on most things."""
 
+ROBOT_BITS, WORLD_BITS, HELD_BITS = (1, 3), (2, 7), (4, 2)
+"""(contype, conaffinity): all collide with all, but what is held by a weld not with the robot."""
+
 _SAMPLES = 128
 _LEAST_FORCE = 20.0  # of a slide without effort limit, newton: most of them are fingers
 _ARMATURE = {True: (1e-5, 2.0), False: (0.2, 20.0)}  # by whether it turns: least and most, kg m^2 or kg
@@ -312,6 +315,7 @@ class _Builder:
 
     def _geom(self, body: Any, shape: Any, pose: np.ndarray, name: str, *, hull: bool = False, **settings: Any) -> None:
         common = {"friction": list(FRICTION), "condim": 4, "solref": [0.005, 1.0]}
+        common["contype"], common["conaffinity"] = ROBOT_BITS if body.name.startswith("link ") else WORLD_BITS
         self.geoms.add(body, shape, pose, name, hull=hull, **common, **settings)
 
     def _link(self, name: str | None) -> Any:

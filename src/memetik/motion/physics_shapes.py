@@ -1,8 +1,8 @@
 """Shapes as MuJoCo geoms.
 
 Boxes, spheres, cylinders, capsules and planes are themselves. MuJoCo collides a mesh as its convex hull: that is what
-links get, as is usual, and convex meshes of the scene. A scene's mesh that is not convex would be filled up by its hull,
-so it becomes one thin prism per triangle; voxels become boxes, points balls, ground a height field.
+links get, as is usual, and convex meshes of the scene. A scene's mesh that is not convex would be filled by its hull,
+so it becomes one thin prism per triangle. Voxels become boxes, points balls, ground a height field.
 """
 
 from __future__ import annotations

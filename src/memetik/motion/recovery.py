@@ -93,7 +93,6 @@ class Recovery:
         if back is not None:
             return Onwards(back, f"back to the way and on along it, {back.duration:.3f} s")
         model = self._collision()
-        assert model is not None and self.robot is not None
         pair = model.colliding_pair(way.end)
         if pair is not None:
             return Onwards(None, f"{pair[0]!r} and {pair[1]!r} touch at the last posture", "goal blocked")

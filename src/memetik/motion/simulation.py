@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memetik.errors import InvalidInputError, UnknownNameError
-from memetik.motion.physics_model import PhysicsModel, build_model, mujoco
+from memetik.motion.physics_model import HELD_BITS, WORLD_BITS, PhysicsModel, build_model, mujoco
 from memetik.motion.physics_shapes import wxyz
 from memetik.robot.transforms import inverse
 
@@ -145,19 +145,22 @@ class Simulation:
                 self._note_touches()
 
     def hold(self, item: str, link: str) -> None:
-        """Weld a loose object to a link where it is now. This is a weld and not a grasp."""
+        """Weld a loose object to a link where it is now. This is a weld and not a grasp: the robot feels its weight and
+        does not touch it."""
         number = self._weld(item, link)
         relative = inverse(self.pose(link)) @ self.pose(item)
         data = self.physics.model.eq_data[number]
         # anchor (in the object), position and orientation of the object in the link, torque scale
         data[:3], data[3:6], data[6:10], data[10] = 0.0, relative[:3, 3], wxyz(relative[:3, :3]), 1.0
         self.data.eq_active[number] = 1
+        self._set_bits(item, HELD_BITS)
 
     def release(self, item: str) -> None:
         """Open all welds of a loose object."""
         for (name, _), number in self.physics.welds.items():
             if name == item:
                 self.data.eq_active[number] = 0
+        self._set_bits(item, WORLD_BITS)
 
     def take_over(self) -> None:
         """Write where the loose objects are into the scene; those attached to a link are left alone."""
@@ -190,6 +193,10 @@ class Simulation:
                 return number
         choices = (*self.robot.links, *(self.scene.names if self.scene is not None else ()))
         raise UnknownNameError("link or object", name, "the simulation", choices)
+
+    def _set_bits(self, item: str, bits: tuple[int, int]) -> None:
+        geoms = self.physics.model.geom_bodyid == self._body(item)
+        self.physics.model.geom_contype[geoms], self.physics.model.geom_conaffinity[geoms] = bits
 
     def _weld(self, item: str, link: str) -> int:
         if (item, link) not in self.physics.welds:
@@ -251,6 +258,8 @@ class Simulation:
         for key, number in self.physics.welds.items():
             self.data.eq_active[number] = old_data.eq_active[old.welds[key]]
             self.physics.model.eq_data[number] = old.model.eq_data[old.welds[key]]
+            if self.data.eq_active[number]:
+                self._set_bits(key[0], HELD_BITS)
         self._mujoco.mj_forward(self.physics.model, self.data)
 
 
