@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "bind_common.h"
+#include "bind_request.h"
 #include "bindings.h"
 #include "solver.h"
 
@@ -23,19 +24,7 @@ using namespace nb::literals;
 namespace memetik {
 namespace {
 
-constexpr char kNeedsWorld[] = "goals on contacts are solved in a scene.";
-
 std::vector<double> to_vector(const Input<double> &array) { return {array.data(), array.data() + array.size()}; }
-
-Placement to_placement(const Input<double> &array) {
-  check_shape(array, "a placement", {3, 4});
-  Placement p;
-  for (int r = 0; r < 3; ++r) {
-    for (int c = 0; c < 3; ++c) p.R[3 * r + c] = array.data()[4 * r + c];
-    p.p[r] = array.data()[4 * r + 3];
-  }
-  return p;
-}
 
 using PointTuple = std::tuple<int, Input<double>>;
 // kind, loss, goal, frame, reference, entries, rows, priority, weight, tolerance, data, loss data
@@ -87,91 +76,19 @@ Problem *make_problem(const Tree &tree, const std::vector<PointTuple> &points, c
                      std::move(target_copies), std::move(seeds), with_bodies, geometries);
 }
 
-struct Settings {
-  double timeout = 0.1;
-  int64_t evaluations = -1, attempts = -1;
-  uint64_t rng = 0, stream = 0;
-  int threads = 1;
-  double refine = 0;
-  int64_t refine_evaluations = -1;
-  int64_t collect = 0;
-  double distinct = 1e-2;
-  bool approximate = false, trace = false;
-  SearchOptions options;
-};
-
-void apply(const Settings &s, SolveRequest &request) {
-  if (s.threads < 1 || s.threads > 256) throw std::invalid_argument("threads must lie in 1..256.");
-  request.timeout = s.timeout, request.evaluations = s.evaluations, request.attempts = s.attempts;
-  request.rng = s.rng, request.stream = s.stream, request.threads = s.threads;
-  request.refine = s.refine, request.refine_evaluations = s.refine_evaluations;
-  request.collect = s.collect, request.distinct = s.distinct, request.options = s.options;
-  request.approximate = s.approximate, request.trace = s.trace;
-}
-
 // None where targets or seed have to be mended first, or told what is wrong with them.
 nb::object solve_one(const Problem &problem, nb::tuple targets, Input<double> posture, const Settings &settings,
                      std::optional<Input<double>> base, nb::object valid, nb::object callback,
                      const CollisionWorld *world, const CollisionWorld *certain_world, double margin,
                      nb::object touches) {
-  SolveRequest request;
-  apply(settings, request);
-  const ProblemView v = problem.view();
-  check_shape(posture, "seed", {size_t(v.dof)});
-  for (int k = 0; k < v.dof; ++k)
-    if (!std::isfinite(posture.data()[k])) return nb::none();
-  if (targets.size() != problem.targets().size()) return nb::none();
-  std::vector<Input<double>> arrays;
-  arrays.reserve(targets.size());
-  for (size_t k = 0; k < targets.size(); ++k) {
-    if (!nb::try_cast(targets[k], arrays.emplace_back())) return nb::none();
-    if (arrays.back().size() != size_t(problem.targets()[k].size) || !clean(problem.targets()[k], arrays.back().data()))
-      return nb::none();
-    request.targets.push_back(arrays.back().data());
-  }
-  request.posture = posture.data();
-  Placement base_placement;
-  if (base) base_placement = to_placement(*base), request.base = &base_placement;
-  PythonCallback python{callback, &problem};
-  if (!callback.is_none())
-    request.callback = call_python, request.context = &python;
-  else if (v.callback_count)
-    throw std::invalid_argument("this problem has goals of the user's own, and no callback was given.");
-  if ((world == nullptr) != (certain_world == nullptr))
-    throw std::invalid_argument("a world comes with its certain version.");
-  if (world) {
-    if (problem.collision_axes().empty()) throw std::invalid_argument("this problem was made without bodies.");
-    if (size_t(world->robot().axis_count) > problem.collision_axes().size() ||
-        size_t(certain_world->robot().axis_count) > problem.collision_axes().size())
-      throw std::invalid_argument("the world was made for a robot with more axes.");
-    request.world = world, request.certain_world = certain_world, request.margin = margin;
-  }
-  if (v.contact_count && !world) throw std::invalid_argument(kNeedsWorld);
-  bool raised = false;
-  // What a predicate in Python says of a posture; where it raises, `otherwise`, which ends the search.
-  const auto ask = [&](const nb::object &predicate, const double *q, bool otherwise) {
-    nb::gil_scoped_acquire acquire;
-    if (raised) return otherwise;
-    try {
-      return nb::cast<bool>(nb::bool_(predicate(to_numpy({q, q + v.dof}))));
-    } catch (nb::python_error &error) {
-      error.restore();
-      raised = true;
-      return otherwise;  // the error is raised below
-    }
-  };
-  if (!valid.is_none()) request.valid = [&](const double *q) { return ask(valid, q, true); };
-  if (!touches.is_none()) request.touches = [&](const double *q) { return ask(touches, q, false); };
-  request.interrupted = [] {
-    nb::gil_scoped_acquire acquire;
-    return PyErr_CheckSignals() != 0;
-  };
+  BoundRequest bound(problem, settings, valid, callback, touches);
+  if (!bound.take(targets, posture) || !bound.place(base, world, certain_world, margin)) return nb::none();
   Outcome outcome;
   {
     nb::gil_scoped_release release;
-    outcome = solve(problem, request);
+    outcome = solve(problem, bound.request);
   }
-  if (raised || outcome.ending == Ending::interrupted || outcome.ending == Ending::failed || PyErr_Occurred())
+  if (bound.raised || outcome.ending == Ending::interrupted || outcome.ending == Ending::failed || PyErr_Occurred())
     throw nb::python_error();
   return nb::cast(std::move(outcome));
 }
@@ -315,7 +232,8 @@ nb::tuple evaluate_rows(const Problem &problem, nb::tuple targets, Input<double>
   double *jacobian = new double[count * rows * n + 1];
   nb::capsule jacobian_owner(jacobian, [](void *p) noexcept { delete[] static_cast<double *>(p); });
   std::fill(residual, residual + count * rows, 0.0);
-  kernels.evaluate(v, memory.get(), control, variables.data(), int(count), priority, residual, jacobian);
+  kernels.evaluate(v, memory.get(), control, variables.data(), int(count), priority, nullptr, nullptr, residual,
+                   jacobian);
   return nb::make_tuple(Array(residual, {count, rows}, residual_owner),
                         Array(jacobian, {count, rows, n}, jacobian_owner));
 }
@@ -401,6 +319,23 @@ void bind_problem(nb::module_ &m) {
            "copies"_a, "seed_copies"_a, "with_bodies"_a = false,
            "geometries"_a = std::vector<std::shared_ptr<const Geometry>>())
       .def_prop_ro("variables", [](const Problem &p) { return p.sources(); })
+      .def_prop_ro(
+          "turning",
+          [](const Problem &p) {
+            std::vector<int> entries;
+            for (size_t i = 0; i < p.turns().size(); ++i)
+              if (p.turns()[i]) entries.push_back(p.sources()[i]);
+            return entries;
+          },
+          "Entries of q whose variables may be shifted by full turns.")
+      .def_prop_ro(
+          "limits",
+          [](const Problem &p) {
+            const ProblemView v = p.view();
+            const auto copy = [&](const double *x) { return to_numpy({x, x + v.variable_count}); };
+            return nb::make_tuple(copy(v.lower), copy(v.upper), copy(v.sample_lower), copy(v.sample_upper));
+          },
+          "Of the variables: lower and upper limits, and the finite ranges that random postures come from.")
       .def_prop_ro("rows", [](const Problem &p) { return p.view().row_count; })
       .def_prop_ro("must_rows", [](const Problem &p) { return p.view().must_rows; })
       .def_prop_ro("term_goals",

@@ -11,6 +11,7 @@ nanobind::class_<Tree> bind_tree(nanobind::module_ &m);
 void bind_kinematics(nanobind::class_<Tree> &tree);
 void bind_geometry(nanobind::module_ &m);
 void bind_problem(nanobind::module_ &m);
+void bind_stage(nanobind::module_ &m);
 void bind_tracker(nanobind::module_ &m);
 void bind_collision(nanobind::module_ &m);
 

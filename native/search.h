@@ -30,6 +30,8 @@ using Trace = void (*)(void *context, int island, const double *variables, const
 
 enum class RoundEnd : int32_t { running, candidate, failed };
 
+enum class Contact : int32_t { touching, doubtful, free };
+
 struct Counts {
   int64_t evaluations, starts, random_starts, bred_starts, wipeouts, rejected;
   int64_t refined;  // local optima of the preferences
@@ -84,12 +86,15 @@ struct SearchKernels {
   void (*reject)(const ProblemView &, const SearchOptions &, void *island, IslandControl &);
   // Moves `q` (active variables) to the nearest local minimum of the musts' cost, downhill only; returns that cost.
   double (*polish)(const ProblemView &, const SearchOptions &, void *island, IslandControl &, double *q);
-  // Residual (rows) and Jacobian (rows x variables) at count postures (count x variables), for tests and other methods.
+  // At count postures (count x variables), for tests and other methods: cost of the musts and of the preferences,
+  // residual (rows) and Jacobian (rows x variables) of the terms up to a priority; null: not wanted.
   bool (*evaluate)(const ProblemView &, void *memory, IslandControl &, const double *q, int count, int priority,
-                   double *residual, double *jacobian);
+                   double *cost, double *preference, double *residual, double *jacobian);
   size_t (*evaluation_bytes)(const ProblemView &);
   // How far a term on contacts is from what it asks for at c.posture; memory: evaluation_bytes.
   double (*contact_error)(const ProblemView &, void *memory, const IslandControl &, int term);
+  // What the two models say of the clearance at `q` (active variables); memory: evaluation_bytes.
+  Contact (*contact)(const ProblemView &, void *memory, const IslandControl &, const double *q);
 };
 
 const SearchKernels &active_search_kernels();

@@ -239,6 +239,37 @@ class Solve {
 
   Outcome take_outcome() { return conclude(); }
 
+  const std::vector<double> &seed() const { return seed_; }
+
+  bool evaluate(const double *variables, int count, int priority, double *cost, double *preference, double *residual,
+                double *jacobian) {
+    static thread_local Pool pool;
+    IslandState state;
+    prepare(state, 0);
+    return kernels_.evaluate(view_, pool.get(kernels_.evaluation_bytes(view_)), state.control, variables, count,
+                             priority, cost, preference, residual, jacobian);
+  }
+
+  bool check(const double *variables, Answer &answer) {
+    answer.q = full(variables);
+    if (!verify(answer.q, answer.errors)) return false;
+    if (!request_.world) return allowed(answer.q, true);
+    static thread_local Pool pool;
+    IslandState state;
+    prepare(state, 0);
+    const Contact contact =
+        kernels_.contact(view_, pool.get(kernels_.evaluation_bytes(view_)), state.control, variables);
+    return contact != Contact::touching && allowed(answer.q, contact == Contact::free);
+  }
+
+  Outcome refine_from(const double *variables) {
+    outcome_.success = true, outcome_.ending = Ending::solved;
+    outcome_.q = full(variables);
+    verify(outcome_.q, outcome_.errors);
+    refine();
+    return conclude();
+  }
+
  private:
   // Islands worker, worker + workers, ... round by round, in the order that decides who wins.
   void carry(int worker, int workers) {
@@ -519,6 +550,20 @@ class Solve {
 }  // namespace
 
 Outcome solve(const Problem &problem, const SolveRequest &request) { return Solve(problem, request).run(); }
+
+struct Stage::Parts {
+  Solve solve;
+};
+
+Stage::Stage(const Problem &problem, const SolveRequest &request) : parts_(new Parts{Solve(problem, request)}) {}
+Stage::~Stage() = default;
+const std::vector<double> &Stage::seed() const { return parts_->solve.seed(); }
+bool Stage::evaluate(const double *variables, int count, int priority, double *cost, double *preference,
+                     double *residual, double *jacobian) const {
+  return parts_->solve.evaluate(variables, count, priority, cost, preference, residual, jacobian);
+}
+bool Stage::check(const double *variables, Answer &answer) { return parts_->solve.check(variables, answer); }
+Outcome Stage::refine(const double *variables) { return parts_->solve.refine_from(variables); }
 
 std::vector<Outcome> solve_chunk(const Problem &problem, const std::vector<SolveRequest> &requests) {
   std::vector<Outcome> outcomes;

@@ -81,6 +81,30 @@ struct Outcome {
 
 Outcome solve(const Problem &problem, const SolveRequest &request);
 
+// A problem with a request's targets, seed, base and surroundings in place, for methods that search outside the core.
+// Problem and request must outlive it.
+class Stage {
+ public:
+  Stage(const Problem &problem, const SolveRequest &request);
+  ~Stage();
+  Stage(const Stage &) = delete;
+  Stage &operator=(const Stage &) = delete;
+
+  const std::vector<double> &seed() const;  // active variables, within limits
+  // At `count` postures (count x variables): cost of musts and of preferences; weighted residuals (count x rows) and
+  // their Jacobians (count x rows x variables) of the terms up to `priority`, where wanted. Any thread may call it.
+  bool evaluate(const double *variables, int count, int priority, double *cost, double *preference, double *residual,
+                double *jacobian) const;
+  // Whether a posture is an answer: exact kinematics, limits, musts, surroundings and the user's predicate.
+  bool check(const double *variables, Answer &answer);
+  // Improves the preferences of an answer within the request's bounds.
+  Outcome refine(const double *variables);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
 // Solves many requests one after the other, each as `solve` does; targets of the pose of one link go through their
 // first generation side by side.
 std::vector<Outcome> solve_chunk(const Problem &problem, const std::vector<SolveRequest> &requests);

@@ -381,8 +381,18 @@ double contact_error(const ProblemView &v, void *memory, const IslandControl &c,
   return get(contacts_value(*c.certain, c.collision_axes, e.axes, v.variable_count, term, row, e.contact_row), 0);
 }
 
+Contact contact(const ProblemView &v, void *memory, const IslandControl &c, const double *q) {
+  Arena arena{static_cast<char *>(memory), 0};
+  Evaluation e;
+  e.layout(v, arena);
+  for (int i = 0; i < v.variable_count; ++i) e.q[i] = Lane(q[i]);
+  forward_axes(v, {c.data, c.posture, nullptr, nullptr}, e);
+  if (blocked_lanes(c, e, 1u)) return Contact::touching;
+  return is_certain(c, e, 0) ? Contact::free : Contact::doubtful;
+}
+
 bool evaluate_many(const ProblemView &v, void *memory, IslandControl &c, const double *q, int count, int priority,
-                   double *residual, double *jacobian) {
+                   double *cost, double *preference, double *residual, double *jacobian) {
   Arena arena{static_cast<char *>(memory), 0};
   Evaluation e;
   e.layout(v, arena);
@@ -392,15 +402,21 @@ bool evaluate_many(const ProblemView &v, void *memory, IslandControl &c, const d
     const int lanes = count - begin < kWidth ? count - begin : kWidth;
     for (int lane = 0; lane < kWidth; ++lane)
       for (int i = 0; i < n; ++i) set(e.q[i], lane, q[size_t(begin + (lane < lanes ? lane : 0)) * n + i]);
-    for (size_t k = 0; k < size_t(rows) * n; ++k) e.jacobian[k] = Lane(0.0);
-    if (!evaluate<true>(v, situation, e, priority, c.buffer)) return false;
-    for (int lane = 0; lane < lanes; ++lane)
-      for (int k = 0; k < rows; ++k) {
-        residual[size_t(begin + lane) * rows + k] = get(e.residual[k], lane);
-        if (jacobian)
-          for (int i = 0; i < n; ++i)
-            jacobian[(size_t(begin + lane) * rows + k) * n + i] = get(e.jacobian[size_t(k) * n + i], lane);
-      }
+    if (jacobian)
+      for (size_t k = 0; k < size_t(rows) * n; ++k) e.jacobian[k] = Lane(0.0);
+    for (int t = 0; t < v.term_count; ++t) e.term_cost[t] = Lane(0.0);
+    for (int k = 0; k < rows; ++k) e.residual[k] = Lane(0.0);
+    const bool fine = jacobian ? evaluate<true>(v, situation, e, priority, c.buffer)
+                               : evaluate<false>(v, situation, e, priority, c.buffer);
+    if (!fine) return false;
+    const Lane must = cost_of(v, e, true), other = cost_of(v, e, false);
+    for (int lane = 0; lane < lanes; ++lane) {
+      const size_t at = size_t(begin + lane);
+      if (cost) cost[at] = get(must, lane);
+      if (preference) preference[at] = get(other, lane);
+      for (int k = 0; residual && k < rows; ++k) residual[at * rows + k] = get(e.residual[k], lane);
+      for (int k = 0; jacobian && k < rows * n; ++k) jacobian[at * rows * n + k] = get(e.jacobian[k], lane);
+    }
   }
   return true;
 }
@@ -408,8 +424,8 @@ bool evaluate_many(const ProblemView &v, void *memory, IslandControl &c, const d
 }  // namespace
 
 extern const SearchKernels search_kernels;
-const SearchKernels search_kernels{island_bytes, start,         run_round,        reject,
-                                   polish,       evaluate_many, evaluation_bytes, contact_error};
+const SearchKernels search_kernels{island_bytes,     start,         run_round, reject, polish, evaluate_many,
+                                   evaluation_bytes, contact_error, contact};
 
 }  // namespace MEMETIK_ARCH
 }  // namespace memetik

@@ -19,7 +19,7 @@ from memetik.robot.robot import Robot
 from memetik.robot.transforms import as_pose, inverse
 from memetik.solve.batch import run_batch
 from memetik.solve.confinement import Confinement
-from memetik.solve.methods import method_named
+from memetik.solve.methods import Memetic, Native, Search, method_named
 from memetik.solve.solution import BatchSolution, Record, Solution
 
 logger = logging.getLogger(__name__)
@@ -117,6 +117,8 @@ class Problem:
         self._held_values = [(self._entry(k), self._held_value(k, v)) for k, v in self.fixed.items() if v is not None]
         for entry, value in self._held_values:
             self._neutral[entry] = value
+        self._turns = np.zeros(self.robot.dof, dtype=bool)
+        self._turns[self._core.turning] = True
         self._has_preferences = any(goal.priority > MUST for goal in self.goals)
 
     @property
@@ -154,7 +156,7 @@ class Problem:
                      nothing but the inputs and `rng`, whatever `threads` is.
         rng          seed of the random numbers, or (seed, stream). Element k of a batch uses stream + k.
         threads      how many threads carry the search's islands, or the elements of a batch.
-        method       "memetic", or mk.methods.Memetic(...) with other parameters.
+        method       a name of mk.methods.METHODS, or an object with parameters such as mk.methods.Memetic(...).
         approximate  where there is no answer, bring the best found to its local minimum: the nearest posture.
         attempts     bound on the number of local searches.
         valid        a predicate of a posture (dof,), asked inside the loop: the search goes on until it says yes.
@@ -167,13 +169,18 @@ class Problem:
         keep         "all" gives, for each element of a batch, the list of its distinct solutions.
         trace        keep every individual of every iteration in `solution.trace`.
         """
+        if method != "memetic":
+            method = method_named(method)
+            method.check(self)
         bounds = (timeout, evaluations, attempts, threads, refine, refine_evaluations, method, approximate, trace)
         settings = self._settings(bounds, rng)
         if base is not None and (select != "first" or keep != "best"):
             raise InvalidInputError("select= and keep= take the robot where it stands: place it with robot.at(base).")
         if select != "first":
             return self._select(select, targets, seed, timeout, evaluations, rng, method, valid)
-        if base is None and keep == "best" and (seed is None or self._is_plain(seed)) and not self._is_batch(targets):
+        searched = isinstance(method, Search)
+        plain = base is None and keep == "best" and not searched and (seed is None or self._is_plain(seed))
+        if plain and not self._is_batch(targets):
             # The straight way to the core; it hands back what has to be converted or mended first.
             posture = self._posture(seed)
             outcome = self._run(targets, posture, settings, None, valid, None)
@@ -190,7 +197,14 @@ class Problem:
             raise InvalidInputError(f"targets, seeds and bases of a batch must have one length, not {sorted(counts)}.")
         if counts:
             options = {"timeout": timeout, "evaluations": evaluations, "rng": rng, "method": method}
-            return self._solve_batch(checked, np.atleast_2d(seeds), settings, base, counts.pop(), valid, keep, options)
+            seeds, count = np.atleast_2d(seeds), counts.pop()
+            if searched:
+                return self._search_batch(method, checked, seeds, bounds, rng, valid, base, keep, count)
+            return self._solve_batch(checked, seeds, settings, base, count, valid, keep, options)
+        if searched:
+            outcome = self._search(method, checked, seeds, bounds, rng, valid, base)
+            reason = "approximate" if approximate and not outcome.success else None
+            return Solution(self, checked, outcome, reason, seeds, base)
         outcome = self._run(checked, seeds, settings, self._shift(base), valid, base)
         reason = "approximate" if approximate and not outcome.success else None
         return Solution(self, checked, outcome, reason, seeds, base)
@@ -214,11 +228,16 @@ class Problem:
         """
         if timeout is None and evaluations is None:
             timeout = 1.0
+        method = method_named(method)
+        method.check(self)
         bounds = (timeout, evaluations, None, 1, 0.0, None, method, False, False)
         settings = self._settings(bounds, rng, most, distinct)
         checked = self._checked_targets(targets)
         seeds = self._checked_seed(seed)
-        outcome = self._run(checked, seeds, settings, None, valid, None)
+        if isinstance(method, Search):
+            outcome = self._search(method, checked, seeds, bounds, rng, valid, None, most, distinct)
+        else:
+            outcome = self._run(checked, seeds, settings, None, valid, None)
         shared = {name: getattr(outcome, name) for name in ("seconds", "evaluations", "starts")}
         found = [
             Solution(
@@ -240,6 +259,63 @@ class Problem:
         if base is not None:
             raise InvalidInputError("a scene and another base do not go together: place the robot with robot.at(base).")
         return self._core.solve(targets, seed, settings, None, valid, self._callback(), *self.confinement.arguments())
+
+    def _stage(self, targets: Any, seed: np.ndarray, settings: Any, valid: Any, base: Any) -> _core.Stage:
+        """This problem with one solve's targets, seed and surroundings in place."""
+        if self._stand_in is not None:
+            valid = _free_and(self._stand_in, valid)
+        if self.confinement is None:
+            return _core.Stage(self._core, targets, seed, settings, self._shift(base), valid, self._callback(base))
+        if base is not None:
+            raise InvalidInputError("a scene and another base do not go together: place the robot with robot.at(base).")
+        return _core.Stage(
+            self._core, targets, seed, settings, None, valid, self._callback(), *self.confinement.arguments()
+        )
+
+    def _search(
+        self, method: Search, targets: Any, seed: np.ndarray, bounds: tuple[Any, ...], rng: Any, valid: Any, base: Any,
+        collect: int = 0, distinct: float = 1e-2,
+    ) -> Any:  # fmt: skip
+        """One solve by a method in Python."""
+        from memetik.solve.methods.run import run
+        from memetik.solve.methods.task import Bounds, Task
+
+        timeout, evaluations, attempts, threads, *_, trace = bounds
+        if trace:
+            raise InvalidInputError(f"trace= is kept by method='memetic', not by {method.label()}.")
+        settings = self._settings(bounds, rng, collect, distinct)
+        if timeout is None:
+            timeout = DEFAULT_TIMEOUT if evaluations is None else math.inf
+        evaluations, attempts = (-1 if count is None else int(count) for count in (evaluations, attempts))
+        own = Bounds(float(timeout), evaluations, attempts, int(threads), collect, distinct)
+        pair = (int(rng[0]), int(rng[1])) if isinstance(rng, tuple) else (int(rng), 0)
+        task = Task(self, targets, seed, settings, own, pair, valid, base)
+        outcome = run(method, task, self._has_preferences and collect == 0)
+        if collect:
+            outcome.answers = [answer[:3] for answer in task.answers]
+        return outcome
+
+    def _search_batch(
+        self, method: Search, targets: tuple[np.ndarray, ...], seeds: np.ndarray, bounds: tuple[Any, ...], rng: Any,
+        valid: Any, base: np.ndarray | None, keep: str, count: int,
+    ) -> BatchSolution:  # fmt: skip
+        """A batch by a method in Python, element by element."""
+        if keep != "best":
+            raise InvalidInputError(f"keep={keep!r} of a batch is for methods of the core, not for {method.label()}.")
+        if base is not None:
+            base = np.ascontiguousarray(np.broadcast_to(base, (count, 4, 4)))
+        one = None if valid is None else lambda q: bool(np.asarray(valid(q[None]))[0])
+        key, stream = rng if isinstance(rng, tuple) else (rng, 0)
+        outcomes = []
+        for k in range(count):
+            own = tuple(t[k] if t.ndim > len(d.shape) else t for t, d in zip(targets, self.open_targets, strict=True))
+            seed = np.ascontiguousarray(seeds[k if len(seeds) > 1 else 0])
+            outcomes.append(
+                self._search(method, own, seed, bounds, (key, stream + k), one, None if base is None else base[k])
+            )
+        names = ("q", "errors", "cost", "preference", "seconds", "success", "evaluations", "starts")
+        arrays = {name: np.array([getattr(outcome, name) for outcome in outcomes]) for name in names}
+        return BatchSolution(self, targets, arrays, seeds, base)
 
     def _select(
         self, select: str, targets: Any, seed: Any, timeout: Any, evaluations: Any, rng: Any, method: Any, valid: Any
@@ -370,7 +446,7 @@ class Problem:
         )
         return _core.Settings(
             float(timeout), evaluations, attempts, 0, 0, int(threads), float(refine), refine_evaluations, int(collect),
-            float(distinct), bool(approximate), bool(trace), method_named(method).core,
+            float(distinct), bool(approximate), bool(trace), _core_of(method),
         )  # fmt: skip
 
     def _is_plain(self, seed: Any) -> bool:
@@ -480,6 +556,12 @@ def solve(
     """Finds a posture of `robot` that meets `goals`: Problem(robot, goals, ...).solve(...) in one call."""
     problem = Problem(robot, goals, scene=scene, self_collision=self_collision, margin=margin, fixed=fixed)
     return problem.solve(**options)
+
+
+def _core_of(method: Any) -> Any:
+    """The core's options: those of a native method, and the defaults for what the core does for other methods."""
+    method = method_named(method)
+    return method.core if isinstance(method, Native) else Memetic().core
 
 
 def _rebuild(

@@ -1,22 +1,57 @@
-"""How a posture is searched for."""
+"""How a posture is searched for: the product's own search and those of the field, by name or with parameters.
+
+Each name of `METHODS` stands for a class of this package and parameters of it; the class is loaded when it is first
+used. `Native` methods run in the core, `Search` methods are written in Python on a `Task`.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from memetik.errors import InvalidInputError, suggest
 from memetik.solve.methods.memetic import Memetic as Memetic
+from memetik.solve.methods.method import Method as Method
+from memetik.solve.methods.method import Native as Native
+from memetik.solve.methods.method import Search as Search
 
-METHODS: dict[str, type] = {"memetic": Memetic}
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a method is: a class in a module of this package, and the parameters that the name stands for."""
+
+    module: str
+    owner: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def load(self) -> type[Method]:
+        return getattr(import_module(f"{__name__}.{self.module}"), self.owner)
+
+    def make(self) -> Method:
+        return self.load()(**self.parameters)
+
+
+METHODS: dict[str, Entry] = {
+    "memetic": Entry("memetic", "Memetic"),
+    "jac": Entry("newton", "Jac"),
+}
 """What `method=` accepts by name."""
 
 
-def method_named(method: Any) -> Any:
+def method_named(method: Any) -> Method:
     """A method object from its name, its class or itself."""
-    if isinstance(method, tuple(METHODS.values())):
+    if isinstance(method, Method):
         return method
-    if isinstance(method, type) and method in METHODS.values():
+    if isinstance(method, type) and issubclass(method, Method) and method not in (Method, Native, Search):
         return method()
     if isinstance(method, str) and method in METHODS:
-        return METHODS[method]()
+        return METHODS[method].make()
     raise InvalidInputError(f"method {method!r} is unknown; {suggest(method, METHODS)}")
+
+
+def __getattr__(name: str) -> Any:
+    for entry in METHODS.values():
+        if entry.owner == name:
+            return entry.load()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

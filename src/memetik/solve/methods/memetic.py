@@ -7,10 +7,11 @@ from functools import cached_property
 
 from memetik import _core
 from memetik.errors import InvalidInputError
+from memetik.solve.methods.method import Native
 
 
 @dataclass(frozen=True)
-class Memetic:
+class Memetic(Native):
     """Parameters of the memetic search; the defaults were measured (benchmarks/parameters.py).
 
     islands           independent populations. Threads carry them; their number does not change the result.

@@ -1,0 +1,58 @@
+"""What a method is: an object with parameters that `Problem.solve` takes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from memetik import _core
+    from memetik.solve.methods.task import Task
+    from memetik.solve.problem import Problem
+
+
+class Method(ABC):  # noqa: B024
+    """A way to search for a posture. Methods are frozen dataclasses: their fields are their parameters."""
+
+    @classmethod
+    def label(cls) -> str:
+        """Its name in error messages."""
+        return cls.__name__
+
+    def check(self, problem: Problem) -> None:  # noqa: B027
+        """Raises a GoalError that says so where the method cannot serve a problem's goals."""
+
+
+class Native(Method):
+    """A method that runs in the core."""
+
+    @property
+    @abstractmethod
+    def core(self) -> _core.SearchOptions:
+        """The parameters as the core takes them."""
+
+
+@dataclass(frozen=True)
+class Search(Method):
+    """A method written in Python.
+
+    `search` is called with a start: the seed at first. Where it comes back without an accepted answer, because it is
+    stuck or because the answer was turned away (`valid=`, the scene), it is called again from a random posture until
+    time, evaluations or attempts are used up: rejection sampling with random restart, the same for every method.
+
+    restarts   whether it is called again; False gives the bare algorithm, one run from the seed.
+    """
+
+    restarts: bool = field(default=True, kw_only=True)
+
+    @abstractmethod
+    def search(self, task: Task, start: np.ndarray) -> Any:
+        """One run from the variables `start`, (n,).
+
+        It evaluates postures through `task`, and calls `task.offer(q)` where it thinks it has an answer; that returns
+        True when the answer is accepted, and the run may then return. Out of time or evaluations, `task` raises Stop,
+        which the caller of `search` catches.
+        """
