@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property
 
 from memetik import _core
 from memetik.errors import InvalidInputError
@@ -65,9 +64,7 @@ class Memetic(Native):
             if not low <= value <= high:
                 raise InvalidInputError(f"{name} of Memetic must lie in {low:g}..{high:g}, not {value!r}.")
 
-    @cached_property
-    def core(self) -> _core.SearchOptions:
-        """These parameters as the core takes them."""
+    def options(self) -> _core.SearchOptions:
         options = _core.SearchOptions()
         for f in fields(self):
             setattr(options, f.name, getattr(self, f.name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,10 +30,14 @@ class Method(ABC):  # noqa: B024
 class Native(Method):
     """A method that runs in the core."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def core(self) -> _core.SearchOptions:
         """The parameters as the core takes them."""
+        return self.options()
+
+    @abstractmethod
+    def options(self) -> _core.SearchOptions:
+        """Makes `core`."""
 
 
 @dataclass(frozen=True)
