@@ -46,6 +46,7 @@ NEIGHBOURS = 8
 SEEDS = 2
 """Of a target's nearest neighbours, how many lend it their postures."""
 
+
 @dataclass(frozen=True)
 class ReachSetup:
     """What is asked of the robot at every target.
@@ -76,7 +77,9 @@ class ReachSetup:
         object.__setattr__(self, "link", self.link or self.robot.tip)
         self.robot.link_index(self.link)
         if self.standoff is None:
-            object.__setattr__(self, "standoff", least_standoff(self.robot, self.link, self.axis) if self.scene else 0.0)
+            object.__setattr__(
+                self, "standoff", least_standoff(self.robot, self.link, self.axis) if self.scene else 0.0
+            )
         elif not math.isfinite(self.standoff):
             raise InvalidInputError(f"the standoff is in metres, not {self.standoff!r}.")
         if self.scene is None and "clearance" in self.weights:
@@ -200,9 +203,7 @@ def reach_study(
     points, normals = _checked_targets(points, normals)
     workers = workers or Workers()
     size = BATCH if setup.scene is None else 1
-    attempts = [
-        Attempt(points[k : k + size], normals[k : k + size], None, k) for k in range(0, len(points), size)
-    ]
+    attempts = [Attempt(points[k : k + size], normals[k : k + size], None, k) for k in range(0, len(points), size)]
     result = gathered(_run(setup, attempts, workers, progress), points, normals)
     history = [(result.coverage, float(result.score.mean()))]
     for number in range(1, passes):

@@ -13,6 +13,7 @@ from memetik.bench.report_page import heading, new_figure, page, paragraph, pict
 from memetik.bench.viewer import Part, arrows, link_poses, parts_html, placed, robot_parts, scene_parts, viewer_script
 
 if TYPE_CHECKING:
+    from memetik.bench.reach_base import Placement
     from memetik.scene.objects import TriangleMesh
 
 STATE_COLORS = {"out of reach": (0.55, 0.55, 0.58, 1.0), "blocked": (0.78, 0.16, 0.16, 1.0)}
@@ -89,8 +90,8 @@ def sentence(setup: ReachSetup, result: ReachResult) -> str:
     low, high = result.interval
     blocked, out = (int((result.state == state).sum()) for state in (BLOCKED, 0))
     words = (
-        f"{setup.robot.name} reaches {int(result.reached.sum())} of {len(result.state)} targets, {result.coverage:.1%}; "
-        f"of the whole surface between {low:.1%} and {high:.1%} (95 %)."
+        f"{setup.robot.name} reaches {int(result.reached.sum())} of {len(result.state)} targets, "
+        f"{result.coverage:.1%}; of the whole surface between {low:.1%} and {high:.1%} (95 %)."
     )
     if blocked:
         words += f" {blocked} are blocked: the arm could, but no posture free of collision was found."
@@ -109,9 +110,8 @@ def reach_figure(title: str, setup: ReachSetup, mesh: TriangleMesh, result: Reac
     others = placed([*robot_parts(setup.robot), *scene_parts(_without_surface(setup), setup.robot)], poses)
     figure = new_figure(12.0, 5.4)
     axes = figure.subplots(1, 2)
-    frame = None
     for axis, azimuth in zip(axes, (-0.9, -0.9 + math.pi), strict=True):
-        axis.imshow(draw_parts([surface, *others], size=(800, 640), azimuth=azimuth, frame=frame), interpolation="none")
+        axis.imshow(draw_parts([surface, *others], size=(640, 520), azimuth=azimuth), interpolation="none")
         axis.set_axis_off()
     _color_key(figure, axes, result)
     figure.suptitle(f"{title}: {result.coverage:.1%} of {len(result.state)} targets reached")
@@ -223,3 +223,69 @@ def _vertex_normals(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     for k in range(3):
         np.add.at(normals, faces[:, k], cross)
     return normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+
+
+def comparison_sentences(labels: Sequence[str], results: Sequence[ReachResult]) -> list[str]:
+    """The first against each of the others, in words."""
+    from memetik.bench.statistics import compare_paired
+
+    return [
+        compare_paired(results[0].reached, other.reached).sentence(labels[0], label, "reaches")
+        for label, other in zip(labels[1:], results[1:], strict=True)
+    ]
+
+
+def comparison_html(labels: Sequence[str], results: Sequence[ReachResult]) -> list[str]:
+    """A table of several studies on the same targets, and what their differences are worth."""
+    from memetik.bench.report_page import bullets
+
+    rows = []
+    for label, result in zip(labels, results, strict=True):
+        low, high = result.interval
+        blocked, out = (int((result.state == state).sum()) for state in (BLOCKED, 0))
+        rows.append(
+            (label, f"{result.coverage:.1%}", f"{low:.1%} to {high:.1%}", blocked, out, f"{result.score.mean():.3f}")
+        )
+    return [
+        heading("Comparison"),
+        table(("robot and base", "reached", "95 % interval", "blocked", "out of reach", "mean score"), rows),
+        bullets(comparison_sentences(labels, results)),
+    ]
+
+
+def placement_html(found: Placement, mesh: TriangleMesh) -> list[str]:
+    """Where bases were looked at and what they were worth."""
+    rows = [
+        (*(f"{value:.3f}" for value in place.at), f"{result.coverage:.1%}", f"{result.score.mean():.3f}")
+        for place, result in found.best
+    ]
+    return [
+        heading("Where it may stand"),
+        paragraph(f"{len(found.looked_at)} places were looked at; the best were studied with all targets."),
+        table(("x", "y", "z", "yaw", "reached", "mean score"), rows),
+        picture(placement_figure(found, mesh), "places that were looked at, from above"),
+    ]
+
+
+def placement_figure(found: Placement, mesh: TriangleMesh) -> Any:
+    """Bases from above, coloured by the share of targets they reach, with the outline of the surface."""
+    at = np.array([place.at for place in found.looked_at])
+    coverage = np.array([place.coverage for place in found.looked_at])
+    figure = new_figure(7.0, 5.4)
+    axis = figure.subplots()
+    triangles = mesh.triangles[:: max(1, len(mesh.faces) // 4000), :, :2]
+    from matplotlib.collections import PolyCollection
+
+    axis.add_collection(PolyCollection(list(triangles), facecolors="#c9ced6", edgecolors="#c9ced6", zorder=0))
+    order = np.argsort(coverage)
+    shown = axis.scatter(at[order, 0], at[order, 1], c=coverage[order], cmap="viridis", s=36, zorder=2)
+    axis.quiver(at[:, 0], at[:, 1], np.cos(at[:, 3]), np.sin(at[:, 3]), color="#444", width=0.002, scale=45, zorder=1)
+    best = found.best[0][0]
+    axis.plot(*best.at[:2], marker="*", color="#d62728", markersize=17, zorder=3, linestyle="none", label="best")
+    axis.set_aspect("equal")
+    axis.autoscale_view()
+    axis.set_xlabel("x (m)")
+    axis.set_ylabel("y (m)")
+    axis.legend(loc="best", frameon=False)
+    figure.colorbar(shown, label="share of sampled targets reached")
+    return figure

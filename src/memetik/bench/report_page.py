@@ -17,7 +17,8 @@ _STYLE = """
 :root { color-scheme: light; }
 body { font: 15px/1.5 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; color: #1d2733; background: #fff;
   margin: 0 auto; max-width: 1180px; padding: 16px 28px 64px; }
-h1 { font-size: 27px; margin: 12px 0 2px; } h2 { font-size: 21px; margin: 38px 0 8px; border-bottom: 1px solid #e3e7ec; }
+h1 { font-size: 27px; margin: 12px 0 2px; }
+h2 { font-size: 21px; margin: 38px 0 8px; border-bottom: 1px solid #e3e7ec; }
 h3 { font-size: 16px; margin: 22px 0 6px; } p { margin: 6px 0; } .note { color: #5b6775; }
 nav { columns: 3 220px; font-size: 14px; margin: 12px 0; } nav a { display: block; }
 a { color: #1f62b5; text-decoration: none; } a:hover { text-decoration: underline; }

@@ -3,11 +3,42 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 CONFIDENCE = 0.95
+"""Of intervals, and what a difference has to have to count as one."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two rates on the same targets: their difference (first - second), where it lies, and whether it is noise."""
+
+    first: float
+    second: float
+    low: float
+    high: float
+    p_value: float
+
+    @property
+    def difference(self) -> float:
+        return self.first - self.second
+
+    @property
+    def is_noise(self) -> bool:
+        return self.p_value > 1.0 - CONFIDENCE
+
+    def sentence(self, first: str, second: str, what: str = "solves") -> str:
+        """The comparison in plain words."""
+        shares = f"{self.first:.1%} against {self.second:.1%}"
+        if self.is_noise:
+            return f"{first} and {second}: {shares}; the difference is within noise (p = {self.p_value:.2g})."
+        better, worse, by = (
+            (first, second, self.difference) if self.difference > 0 else (second, first, -self.difference)
+        )
+        return f"{better} {what} more than {worse}: {shares}, {100.0 * by:.1f} points (p = {self.p_value:.2g})."
 
 
 def wilson_interval(hits: int, count: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
@@ -23,6 +54,88 @@ def wilson_interval(hits: int, count: int, confidence: float = CONFIDENCE) -> tu
     spread = z * math.sqrt(p * (1.0 - p) / count + z * z / (4.0 * count * count))
     scale = 1.0 + z * z / count
     return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+
+
+def compare_paired(first: np.ndarray, second: np.ndarray) -> Comparison:
+    """Two solvers on the same targets: shares (N,) of trials in which each target was solved, or yes and no.
+
+    Targets, not trials, are what was sampled, so each counts once. For yes and no the p-value is McNemar's exact one:
+    of the targets on which the two differ, is one half won by each? For shares it is that of the signs of the
+    differences weighted by their size (Wilcoxon). The interval of the difference is the normal one of paired samples.
+    """
+    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    difference = first - second
+    count = len(difference)
+    if count == 0:
+        return Comparison(math.nan, math.nan, math.nan, math.nan, 1.0)
+    spread = _quantile(CONFIDENCE) * float(difference.std(ddof=1)) / math.sqrt(count) if count > 1 else 1.0
+    mean = float(difference.mean())
+    return Comparison(
+        float(first.mean()), float(second.mean()), mean - spread, mean + spread, paired_p_value(difference)
+    )
+
+
+def paired_p_value(difference: np.ndarray) -> float:
+    """The chance of differences (N,) at least as one-sided as these where there is no difference."""
+    from scipy.stats import binomtest, wilcoxon
+
+    differing = difference[difference != 0.0]
+    if not len(differing):
+        return 1.0
+    if len(np.unique(np.abs(differing))) == 1 or len(differing) < 6:
+        return float(binomtest(int((differing > 0.0).sum()), len(differing)).pvalue)
+    return float(wilcoxon(differing).pvalue)
+
+
+def cumulative_rate(values: np.ndarray, solved: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """The share of all (N,) that are solved with a value (time, candidates, ...) of at most each of `at`."""
+    if not len(values):
+        return np.zeros(len(at))
+    return np.searchsorted(np.sort(values[solved]), at, side="right") / len(values)
+
+
+def performance_profile(costs: Mapping[str, np.ndarray], ratios: np.ndarray) -> dict[str, np.ndarray]:
+    """For each solver the share of targets on which its cost is within a ratio of the best solver's there.
+
+    costs: by solver, (N,) over the same targets, infinite where it failed. Targets that nobody solved do not count.
+    (Dolan and Moré's profile.)
+    """
+    if not costs:
+        return {}
+    table = np.stack(list(costs.values()))
+    best = table.min(axis=0)
+    table = table[:, np.isfinite(best)] / np.maximum(best[np.isfinite(best)], 1e-300)
+    count = max(table.shape[1], 1)
+    return {name: (row[None] <= ratios[:, None]).sum(axis=1) / count for name, row in zip(costs, table, strict=True)}
+
+
+def mean_interval(values: np.ndarray, confidence: float = CONFIDENCE, rng: int = 0) -> tuple[float, float]:
+    """Where the mean behind a sample lies, by resampling it (percentile bootstrap)."""
+    values = np.asarray(values, dtype=float)
+    if len(values) < 2:
+        return (math.nan, math.nan) if not len(values) else (float(values[0]), float(values[0]))
+    generator = np.random.default_rng(rng)
+    means = values[generator.integers(len(values), size=(400, len(values)))].mean(axis=1)
+    low, high = np.quantile(means, [0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence])
+    return float(low), float(high)
+
+
+def differences_in_words(rates: Mapping[str, np.ndarray], what: str = "solves") -> list[str]:
+    """Sentences on the best solver against each other one; rates as `compare_paired` takes them."""
+    ranked = sorted(rates, key=lambda name: -float(np.mean(rates[name])) if len(rates[name]) else 0.0)
+    return [
+        compare_paired(rates[ranked[0]], rates[other]).sentence(ranked[0], other, what)
+        for other in ranked[1:]
+        if len(rates[other]) == len(rates[ranked[0]])
+    ]
+
+
+def quantiles(values: Sequence[float] | np.ndarray) -> tuple[float, float, float]:
+    """Mean, median and 99th percentile; NaN of nothing."""
+    array = np.asarray(values, dtype=float)
+    if not len(array):
+        return math.nan, math.nan, math.nan
+    return float(array.mean()), float(np.median(array)), float(np.quantile(array, 0.99))
 
 
 def _quantile(confidence: float) -> float:

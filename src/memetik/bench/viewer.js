@@ -113,7 +113,7 @@
       this.low = low; this.high = high;
       this.center = low.map((x, k) => 0.5 * (x + high[k]));
       this.size = Math.max(0.1, Math.hypot(...low.map((x, k) => high[k] - x)));
-      this.distance = 1.35 * this.size; this.azimuth = -0.9; this.elevation = 0.45;
+      this.distance = 1.2 * this.size; this.azimuth = -0.9; this.elevation = 0.45;
     }
 
     tools() {
@@ -143,7 +143,9 @@
       const flip = element("label", box);
       const side = element("input", flip, { type: "checkbox", disabled: true });
       flip.append(" other half");
-      select.onchange = () => { this.cutAxis = +select.value; slider.disabled = side.disabled = this.cutAxis === 3; this.cutAt = +slider.value; this.draw(); };
+      const choose = () => { this.cutAxis = +select.value; slider.disabled = side.disabled = this.cutAxis === 3; this.cutAt = +slider.value; this.draw(); };
+      select.onchange = choose;
+      if (this.data.cut) { select.value = "xyz".indexOf(this.data.cut); side.checked = true; this.cutSide = -1; choose(); }
       slider.oninput = () => { this.cutAt = +slider.value; this.draw(); };
       side.onchange = () => { this.cutSide = side.checked ? -1 : 1; this.draw(); };
       element("div", this.host, { className: "viewer-hint", textContent: "drag: turn   shift-drag: move   wheel: zoom" });

@@ -160,11 +160,13 @@ def parts_html(
     *,
     legend: Sequence[tuple[str, str]] = (),
     height: int = 520,
+    cut: str = "",
 ) -> str:
     """A viewer of these parts as a piece of a page; the page has to contain `viewer_script()` once.
 
     postures  (label, poses of links) among which a slider chooses.
     legend    (label, colour of CSS) shown beside the picture.
+    cut       "x", "y" or "z": opened in the middle of that axis to begin with.
     """
     groups: dict[str, dict[str, Any]] = {}
     for part in parts:
@@ -178,10 +180,8 @@ def parts_html(
                 "link": -1 if part.link is None else part.link,
             }
         )
-    data = {
-        "groups": list(groups.values()),
-        "postures": [{"label": label, "poses": _packed(np.swapaxes(poses, -1, -2), np.float32)} for label, poses in postures],
-    }  # fmt: skip
+    poses = [{"label": label, "poses": _packed(np.swapaxes(pose, -1, -2), np.float32)} for label, pose in postures]
+    data = {"groups": list(groups.values()), "postures": poses, "cut": cut}
     key = "".join(
         f'<span class="key"><i style="background:{html.escape(color)}"></i>{html.escape(label)}</span>'
         for label, color in legend

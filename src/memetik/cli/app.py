@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from memetik.cli import demo, doctor, fk, robots, solve
+from memetik.cli import demo, doctor, fk, reach, robots, solve, studio
 from memetik.errors import MemetikError
 
 VERBS: dict[str, Callable[..., Any]] = {
@@ -20,6 +20,8 @@ VERBS: dict[str, Callable[..., Any]] = {
     "doctor": doctor.doctor,
     "fk": fk.fk,
     "solve": solve.solve,
+    "reach": reach.reach,
+    "studio": studio.studio,
     "demo": demo.demo,
 }
 

@@ -1,0 +1,160 @@
+"""Where should this arm stand? The base pose from which it reaches the most of a surface, and reaches it best.
+
+Places are drawn at random, first from the whole region, then ever closer around the best ones (cross-entropy). Each is
+judged by a sample of the targets: reached free of collision counts one, its score a little more. Collision is asked of
+the first posture found at each target; the best places are then studied thoroughly, with all targets.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from memetik.bench.cluster import Workers
+from memetik.bench.reach import REACHED, Attempt, ReachResult, ReachSetup, reach_study, try_targets
+from memetik.errors import InvalidInputError
+from memetik.robot.transforms import transform
+
+COORDINATES = ("x", "y", "z", "yaw")
+
+SCORE_WEIGHT = 0.2
+"""What the mean score of all targets counts against the share of them that is reached."""
+
+_ELITE = 0.25
+_SAMPLE = 160
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where a base may stand: (lower, upper) of x, y, z in metres and of yaw in radians; equal ones hold it."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    z: tuple[float, float] = (0.0, 0.0)
+    yaw: tuple[float, float] = (-math.pi, math.pi)
+
+    def __post_init__(self) -> None:
+        for name in COORDINATES:
+            low, high = getattr(self, name)
+            if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+                raise InvalidInputError(
+                    f"the range of {name} is two finite numbers, the lower first, not {low}, {high}."
+                )
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """(4, 2)."""
+        return np.array([getattr(self, name) for name in COORDINATES], dtype=float)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A base at (x, y, z, yaw) and what it is worth: the share of targets reached, their mean score, and both."""
+
+    at: tuple[float, float, float, float]
+    coverage: float
+    score: float
+
+    @property
+    def value(self) -> float:
+        return self.coverage + SCORE_WEIGHT * self.score
+
+    @property
+    def pose(self) -> np.ndarray:
+        return base_pose(self.at)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The outcome: all places that were looked at, and thorough studies of the best, the best first."""
+
+    looked_at: tuple[Place, ...]
+    best: tuple[tuple[Place, ReachResult], ...]
+
+
+def base_pose(at: Sequence[float]) -> np.ndarray:
+    """The pose of a base at (x, y, z, yaw)."""
+    x, y, z, yaw = (float(value) for value in at)
+    return transform((x, y, z), rpy=(0.0, 0.0, yaw))
+
+
+def place_base(
+    setup: ReachSetup,
+    points: np.ndarray,
+    normals: np.ndarray,
+    region: Region,
+    *,
+    generations: int = 6,
+    population: int = 32,
+    finalists: int = 3,
+    passes: int = 3,
+    workers: Workers | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Placement:
+    """Looks for the best place in a region; generations x population places are looked at.
+
+    finalists: how many are studied with all targets.
+    """
+    if generations < 1 or population < 4:
+        raise InvalidInputError("the search for a base needs at least one generation of four places.")
+    workers = workers or Workers()
+    generator = np.random.default_rng(setup.rng)
+    chosen = generator.permutation(len(points))[:_SAMPLE]
+    sample = (points[chosen], normals[chosen])
+    low, high = region.bounds.T
+    places: list[Place] = []
+    for number in range(generations):
+        if number == 0:
+            drawn = low + (high - low) * _even(population, setup.rng)
+        else:
+            drawn = _around(places, population, low, high, generator)
+        attempts = [Attempt(*sample, None, 0, base_pose(at), thorough=False) for at in drawn]
+        judged: list[Place | None] = [None] * population
+        for k, (state, _, scores) in workers.run(try_targets, setup, attempts):
+            reached = state == REACHED
+            x, y, z, yaw = drawn[k].tolist()
+            judged[k] = Place((x, y, z, yaw), float(reached.mean()), float(scores.score.mean()))
+            if progress is not None:
+                progress(1)
+        places += [place for place in judged if place is not None]
+    ranked = sorted(places, key=lambda place: -place.value)
+    studied = []
+    for place in _apart(ranked, finalists, low, high):
+        moved = replace(setup, robot=setup.robot.at(place.pose), scene=setup.scene and setup.scene.copy())
+        result = reach_study(moved, points, normals, passes=passes, workers=workers)
+        studied.append((Place(place.at, result.coverage, float(result.score.mean())), result))
+    studied.sort(key=lambda pair: -pair[0].value)
+    return Placement(tuple(places), tuple(studied))
+
+
+def _even(count: int, seed: int) -> np.ndarray:
+    """Points (count, 4) that cover the unit cube evenly."""
+    from scipy.stats import qmc
+
+    return qmc.Halton(len(COORDINATES), seed=seed).random(count)
+
+
+def _around(
+    places: Sequence[Place], count: int, low: np.ndarray, high: np.ndarray, generator: np.random.Generator
+) -> np.ndarray:
+    """New places near the best so far, as widely spread as those are."""
+    ranked = sorted(places, key=lambda place: -place.value)
+    elite = np.array([place.at for place in ranked[: max(3, round(_ELITE * count))]])
+    spread = np.maximum(elite.std(axis=0), 0.02 * (high - low))
+    drawn = elite[generator.integers(len(elite), size=count)] + spread * generator.standard_normal((count, 4))
+    return np.clip(drawn, low, high)
+
+
+def _apart(ranked: Sequence[Place], count: int, low: np.ndarray, high: np.ndarray) -> list[Place]:
+    """The best places that are not the same place once more."""
+    width = np.maximum(high - low, 1e-9)
+    chosen: list[Place] = []
+    for place in ranked:
+        if all(np.abs((np.array(place.at) - other.at) / width).max() > 0.05 for other in chosen):
+            chosen.append(place)
+        if len(chosen) == count:
+            break
+    return chosen
