@@ -32,9 +32,21 @@ class Entry:
         return self.load()(**self.parameters)
 
 
+_SCIPY = ("bfgs", "lbfgs", "lbfgsb", "cg", "newton", "nelder_mead", "slsqp")
+_NLOPT = (
+    "slsqp", "lbfgs", "var", "tnewton", "mma", "ccsaq", "praxis", "nelder_mead", "bobyqa", "sbplx", "cobyla",
+    "stogo", "direct", "ags", "isres", "esch", "crs", "mlsl",
+)  # fmt: skip
+
 METHODS: dict[str, Entry] = {
     "memetic": Entry("memetic", "Memetic"),
     "jac": Entry("newton", "Jac"),
+    "trac": Entry("trac", "Trac"),
+    **{name: Entry("optimisers", "Scipy", {"algorithm": name}) for name in _SCIPY},
+    **{f"nlopt_{name}": Entry("optimisers", "Nlopt", {"algorithm": name}) for name in _NLOPT},
+    "relaxed": Entry("relaxed", "Relaxed"),
+    "ccd": Entry("ccd", "Ccd"),
+    "fabrik": Entry("fabrik", "Fabrik"),
 }
 """What `method=` accepts by name."""
 

@@ -1,0 +1,281 @@
+"""RelaxedIK: a weighted sum of losses, one for each row of each goal, minimised within the limits."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memetik import _core
+from memetik.errors import GoalError, InvalidInputError, suggest
+from memetik.goals.base import MUST, Goal, Kind
+from memetik.goals.compiler import Compiler
+from memetik.goals.losses import SQUARE
+from memetik.goals.pose import Orientation, Pose, Position, bands_of
+from memetik.solve.methods.checks import check_count, check_range
+from memetik.solve.methods.method import Search
+from memetik.solve.methods.optimisers import (
+    NLOPT,
+    SCIPY,
+    Converged,
+    load_nlopt,
+    load_scipy,
+    minimise_by_nlopt,
+    minimise_by_scipy,
+)
+from memetik.solve.methods.relaxed_losses import groove, swamp_groove
+
+if TYPE_CHECKING:
+    from memetik.solve.methods.task import Task
+    from memetik.solve.problem import Problem
+
+WIDE = 1e-2
+"""Ranges from this half width on are swamps with a groove; narrower ones are grooves."""
+
+ORIENTATION_MODES = ("keep", "ignore", "adaptive")
+
+FAR = 10.0
+"""Clearances beyond this, in metres, do not count."""
+
+ADAPTIVE_SCALE = 0.05
+"""a of CollisionIK's weight of orientations, a / (a + collision score)."""
+
+NUMERIC_STEP = 1e-7
+
+
+@dataclass(frozen=True)
+class Relaxed(Search):
+    """RelaxedIK (Rakita, Mutlu, Gleicher 2018) as RangedIK (Wang et al. 2023) weighs it, with CollisionIK's collision
+    term (Rakita et al. 2021) where the problem has a scene, and restarts as in relaxed_ik_cpp (Engelke 2024).
+
+    Minimises  sum_i w_i groove(r_i)  over the rows r_i of all musts; rows with a range of more than a centimetre or
+    0.01 rad to either side get a swamp with a groove instead: all of the range is valid, its middle is preferred.
+
+    position_weight, rotation_weight
+                 w of rows in metres, and of those in radians or anything else.
+    width, growth
+                 of groove(r) = -exp(-r^2 / (2 width^2)) + growth r^2. RangedIK's width is 0.1; at 0.5 the search takes
+                 a third fewer evaluations (benchmarks/method_comparison.py).
+    optimizer    slsqp or another of scipy's optimisers ("bfgs", ...), or one of NLopt's ("nlopt_slsqp", ...).
+    gradient     "analytic", or "numeric": forward differences of 1e-7, n more evaluations for each gradient, as the
+                 source counts them.
+    collision    weight of the collision term; zero for none. It is
+                 w groove((2 d0 / (d0 + d))^2; width 2.5, growth 0.035, power 4), d the clearance from everything the
+                 problem forbids to touch; inside a body it goes on linearly.
+    clearance    d0 in metres: where the collision term's score is one.
+    orientation  what becomes of rows in radians near obstacles: "keep" them, "ignore" them, or "adaptive":
+                 their weight is multiplied by 0.05 / (0.05 + score). An answer still has to meet all musts.
+    tolerance    change of the sum that ends a local search.
+    iterations   longest local search.
+    """
+
+    position_weight: float = 50.0
+    rotation_weight: float = 10.0
+    width: float = 0.5
+    growth: float = 10.0
+    optimizer: str = "slsqp"
+    gradient: str = "analytic"
+    collision: float = 1.0
+    clearance: float = 0.02
+    orientation: str = "keep"
+    tolerance: float = 1e-8
+    iterations: int = 100
+
+    def __post_init__(self) -> None:
+        known = [*SCIPY, *(f"nlopt_{name}" for name in NLOPT)]
+        if self.optimizer not in known:
+            raise InvalidInputError(f"the optimizer {self.optimizer!r} is unknown; {suggest(self.optimizer, known)}")
+        if self.gradient not in ("analytic", "numeric"):
+            raise InvalidInputError(f"gradient of Relaxed is 'analytic' or 'numeric', not {self.gradient!r}.")
+        if self.orientation not in ORIENTATION_MODES:
+            raise InvalidInputError(
+                f"orientation={self.orientation!r} is unknown; {suggest(self.orientation, ORIENTATION_MODES)}"
+            )
+        check_range(self, position_weight=(0.0, 1e9), rotation_weight=(0.0, 1e9), width=(1e-9, 1e9), growth=(0.0, 1e9),
+                    collision=(0.0, 1e6), clearance=(1e-6, 10.0), tolerance=(0.0, 1.0))  # fmt: skip
+        check_count(self, "iterations")
+
+    def check(self, problem: Problem) -> None:
+        kinds = {term.kind: problem.goal_names[term.goal] for term in problem._terms}
+        for kind, what in ((Kind.CALLBACK, "evaluated in Python"), (Kind.CONTACTS, "on contacts")):
+            if kind in kinds:
+                raise GoalError(f"relaxed does not serve goal {kinds[kind]!r}, which is {what}; use method='memetic'.")
+        rows_of(problem)
+        load_nlopt() if self.optimizer.startswith("nlopt_") else load_scipy()
+
+    def search(self, task: Task, start: np.ndarray) -> None:
+        if task.base is not None:
+            raise InvalidInputError("relaxed takes the robot where it stands: place it with robot.at(base).")
+        task.offer(self.minimise(RelaxedObjective(self, task), task, start))
+
+    def minimise(self, objective: Any, task: Task, start: np.ndarray) -> np.ndarray:
+        """Where the optimiser ends that starts at `start`."""
+        if self.optimizer.startswith("nlopt_"):
+            name, most = self.optimizer[len("nlopt_") :], 10 * self.iterations
+            return minimise_by_nlopt(name, objective, task, start, most, ftol=self.tolerance)
+        stop = {"ftol": self.tolerance} if "ftol" in SCIPY[self.optimizer][2] else {}
+        return minimise_by_scipy(self.optimizer, objective, task, start, self.iterations, **stop)
+
+
+class RelaxedObjective:
+    """The weighted sum of losses at a posture, and its gradient. Raises `Converged` within all tolerances."""
+
+    def __init__(self, method: Relaxed, task: Task):
+        self.method, self.task = method, task
+        self.rows = rows_of(task.problem)
+        self.weights = self.rows.weights * np.where(self.rows.lengths, method.position_weight, method.rotation_weight)
+        self.model = task.problem.confinement.tight if task.problem.confinement and method.collision > 0.0 else None
+
+    def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        if self.method.gradient == "analytic":
+            values, slopes = self.at(x[None])
+            return float(values[0]), slopes[0]
+        steps = np.vstack([x, x + NUMERIC_STEP * np.eye(len(x))])
+        values, _ = self.at(steps)
+        return float(values[0]), (values[1:] - values[0]) / NUMERIC_STEP
+
+    def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values (N,) and gradients (N, n) at postures (N, n)."""
+        task, rows = self.task, self.rows
+        task.spend(len(x))
+        residuals, jacobians = rows.core.evaluate(task.targets, task.posture, np.ascontiguousarray(x), MUST)
+        if rows.all_within(residuals[0]) and (x[0] == task.clip(x[0])).all():
+            raise Converged(np.array(x[0]))
+        loss, loss_slope = rows.losses(residuals, self.method.width, self.method.growth)
+        cost, gradient = self._weighed(loss, loss_slope, jacobians, ~rows.turns)
+        turning = self._weighed(loss, loss_slope, jacobians, rows.turns)
+        if self.model is None:
+            share = 0.0 if self.method.orientation == "ignore" else 1.0
+            return cost + share * turning[0], gradient + share * turning[1]
+        score, score_slope = self._collision(x)
+        value, slope = groove(score, 2.5, 0.035, 4.0)
+        share, share_slope = self._orientation_share(score)
+        cost += self.method.collision * value + share * turning[0]
+        slope = self.method.collision * slope + share_slope * turning[0]
+        return cost, gradient + share[:, None] * turning[1] + slope[:, None] * score_slope
+
+    def _weighed(
+        self, loss: np.ndarray, slope: np.ndarray, jacobians: np.ndarray, chosen: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The weighted sum of the losses of some rows, (N,), zero where all are met, and its gradients (N, n)."""
+        weights = self.weights * chosen
+        return (loss + 1.0) @ weights, np.einsum("ki,kij->kj", weights * slope, jacobians)
+
+    def _collision(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(2 d0 / (d0 + d))^2 with the clearance d, and its gradient by x."""
+        task, scale = self.task, self.method.clearance
+        assert self.model is not None
+        distance, gradient, _ = self.model._nearest(task.full(x), FAR, 1)
+        free = np.maximum(distance, 0.0)
+        score = (2.0 * scale / (scale + free)) ** 2
+        slope = -2.0 * score / (scale + free)
+        score = score + np.where(distance < 0.0, slope * distance, 0.0)
+        return score, slope[:, None] * gradient[:, task.problem._core.variables]
+
+    def _orientation_share(self, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What the weight of orientations is multiplied with, and its slope by the score."""
+        if self.method.orientation == "adaptive":
+            share = ADAPTIVE_SCALE / (ADAPTIVE_SCALE + score)
+            return share, -share / (ADAPTIVE_SCALE + score)
+        return np.full_like(score, self.method.orientation == "keep"), np.zeros_like(score)
+
+
+class Rows:
+    """The musts of a problem row by row, without weights, losses and ranges: the core's residuals of plain goals."""
+
+    def __init__(self, problem: Problem):
+        compiler = Compiler(problem.robot, problem.confinement)
+        musts = [goal for goal in problem.goals if goal.priority == MUST]
+        if len(musts) < len(problem.goals) and any(goal.is_open for goal in problem.goals if goal.priority != MUST):
+            raise GoalError("Relaxed takes open targets of musts only: state the targets of preferences.")
+        if not musts:
+            raise GoalError("Relaxed needs a goal that must hold.")
+        for goal in musts:
+            compiler.add(_plain(goal))
+        self.core = _core.Problem(
+            problem.robot.core, compiler.points, [term.row for term in compiler.terms],
+            np.ascontiguousarray(problem.robot.lower), np.ascontiguousarray(problem.robot.upper),
+            [problem.robot.joint_index(name) for name in problem.fixed],
+            [(int(np.prod(t.shape, dtype=int)), 0) for t in compiler.targets],
+            compiler.copies, compiler.seed_copies, False, compiler.geometries,
+        )  # fmt: skip
+        weights, lower, upper, bounds, turns, lengths, starts = [], [], [], [], [], [], []
+        for term in compiler.terms:
+            goal = musts[term.goal]
+            count, weight, tolerance = term.row[6], term.row[8], term.row[9]
+            bands = _bands(goal, term.label)
+            starts.append(len(weights))
+            bounds.append(tolerance if bands is None else np.inf)
+            turns += [term.unit == "rad"] * count
+            lengths += [term.unit == "m"] * count
+            # The core's residual is multiplied by the weight; losses want metres and radians.
+            weights += [(weight, goal.weight**2)] * count
+            lower += [-np.inf] * count if bands is None else bands[:, 0].tolist()
+            upper += [np.inf] * count if bands is None else bands[:, 1].tolist()
+        self.scales, self.weights = np.array(weights).T
+        self.turns, self.lengths = np.array(turns), np.array(lengths)
+        self.lower, self.upper = np.array(lower), np.array(upper)
+        self.starts, self.bounds = np.array(starts), np.array(bounds) ** 2
+        half = 0.5 * (self.upper - self.lower)
+        self.ranged = np.isfinite(half) & (half > WIDE)
+        self.half = np.where(self.ranged, half, 1.0)
+        self.middle = np.where(self.ranged, 0.5 * (np.nan_to_num(self.upper) + np.nan_to_num(self.lower)), 0.0)
+
+    def all_within(self, residuals: np.ndarray) -> bool:
+        """Whether one posture's residuals hold the musts, as far as these plain rows can tell."""
+        raw = residuals / self.scales
+        inside = ((raw >= self.lower) & (raw <= self.upper)).all()
+        return bool(inside and (np.add.reduceat(raw * raw, self.starts) <= self.bounds).all())
+
+    def losses(self, residuals: np.ndarray, width: float, growth: float) -> tuple[np.ndarray, np.ndarray]:
+        """The loss of each row and its slope by the core's residual."""
+        raw = residuals / self.scales
+        value, slope = groove(raw, width, growth)
+        if self.ranged.any():
+            y = raw - self.middle
+            own = swamp_groove(y, -self.half, self.half, 2.0 * self.half)
+            # The source tracks, and starts within the range; from afar the groove's growth has to lead to it.
+            beyond = np.sign(y) * np.maximum(np.abs(y) - self.half, 0.0)
+            value = np.where(self.ranged, own[0] + growth * beyond**2, value)
+            slope = np.where(self.ranged, own[1] + 2.0 * growth * beyond, slope)
+        return value, slope / self.scales
+
+
+_rows: weakref.WeakKeyDictionary[Problem, Rows] = weakref.WeakKeyDictionary()
+
+
+def rows_of(problem: Problem) -> Rows:
+    """The plain rows of a problem, made once."""
+    if problem not in _rows:
+        _rows[problem] = Rows(problem)
+    return _rows[problem]
+
+
+_POINT = (1e-9, 1e-9, 1e-9)
+"""Tolerances by axis that leave no range, and give rows in the axes of the target's frame."""
+
+
+def _plain(goal: Goal) -> Goal:
+    """A goal without its loss, and with errors by axis in the place of ranges."""
+    changes: dict[str, Any] = {"loss": SQUARE}
+    for name in ("position_tolerance", "rotation_tolerance", "tolerance"):
+        if _has_ranges(goal, name):
+            changes[name] = _POINT
+    return replace(goal, **changes)
+
+
+def _bands(goal: Goal, label: str) -> np.ndarray | None:
+    """The ranges (3, 2) of a goal's rows of that label, where `_plain` took them away."""
+    name = f"{label}_tolerance" if isinstance(goal, Pose) else "tolerance"
+    return bands_of(getattr(goal, name), name)[0] if _has_ranges(goal, name) else None
+
+
+def _has_ranges(goal: Goal, name: str) -> bool:
+    if not isinstance(goal, Pose | Position | Orientation) or not isinstance(getattr(goal, name, None), list | tuple):
+        return False
+    bands, _ = bands_of(getattr(goal, name), name)
+    turning = isinstance(goal, Orientation) or name == "rotation_tolerance"
+    # Free turns are swings and twists, which have rows of their own.
+    return not (turning and (bands[:, 1] - bands[:, 0] >= 2.0 * np.pi).any())
