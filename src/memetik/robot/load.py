@@ -30,7 +30,8 @@ def load_description(
 ) -> Description:
     """Load a robot's description.
 
-    source: a bundled robot's name, the path of a URDF, xacro or MJCF file, URDF or MJCF text, or a yourdfpy object.
+    source: a bundled robot's name, the path of a URDF, xacro or MJCF file or of a set-up file (TOML), URDF or MJCF text,
+        or a yourdfpy object.
     srdf: path or text of an SRDF; None looks for one beside the file, False takes none.
     arguments: values for the arguments of a xacro file, or parameters of a bundled robot.
     search_path: folders in which packages and meshes are looked for first, or a mapping of package names to folders.
@@ -42,6 +43,8 @@ def load_description(
     if arguments is not None and not isinstance(arguments, Mapping):
         raise InvalidInputError(f"arguments must be a mapping of names to values, not {type(arguments).__name__}.")
     description, path = _read(source, dict(arguments or {}), folders)
+    if path is not None and path.lower().endswith(".toml"):
+        path = None  # a set-up file says itself which SRDF it takes
     validate(description)
     description = _with_semantics(description, srdf, path)
     if joint_limits is not None:
@@ -83,12 +86,12 @@ def _read_name_or_path(source: str, arguments: dict[str, Any], folders: SearchPa
             return _read_file(source, arguments, folders), source
         raise DescriptionError(
             f"{source!r} is neither a bundled robot nor an existing file; {suggest(source, bundled.names())} "
-            "Files end in .urdf, .xacro or .xml."
+            "Files end in .urdf, .xacro, .xml or .toml."
         ) from None
 
 
 def _looks_like_path(source: str) -> bool:
-    return "/" in source or os.sep in source or source.lower().endswith((".urdf", ".xacro", ".xml", ".mjcf"))
+    return "/" in source or os.sep in source or source.lower().endswith((".urdf", ".xacro", ".xml", ".mjcf", ".toml"))
 
 
 def _read_file(path: str, arguments: dict[str, Any], folders: SearchPath) -> Description:
@@ -99,6 +102,10 @@ def _read_file(path: str, arguments: dict[str, Any], folders: SearchPath) -> Des
         hint = f"it holds {', '.join(inside[:6])}" if inside else "it holds no .urdf, .xacro or .xml file"
         raise DescriptionError(f"{path!r} is a folder ({hint}); give the path of a file.")
     folder = os.path.dirname(os.path.abspath(path))
+    if path.lower().endswith(".toml"):
+        from memetik.robot.setup_file import load_setup_description
+
+        return load_setup_description(path, folders)
     if path.lower().endswith(".xacro"):
         from memetik.robot.xacro import expand_xacro
 

@@ -1,0 +1,439 @@
+"""Runs a task step by step on a driver: plans each move from where the arm really is, and watches it.
+
+A pick or a place is planned from its far end: the posture at the object is found first, then the straight way up from
+it, then the motion to the top of that way. So an approach is never begun that cannot be finished. Objects follow: what
+is held is part of the robot for planning, what was put down is where the simulation says it lies.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from memetik.errors import InvalidInputError, MemetikError
+from memetik.motion.driver import Driver, ExactDriver, SimulatedDriver, wait
+from memetik.motion.execution import Execution, execute
+from memetik.motion.moves import Mover
+from memetik.motion.simulation import Simulation
+from memetik.motion.task import SCRIPTS, Pick, Place, Step, Task
+from memetik.motion.trajectory import Trajectory
+from memetik.robot.description import Description, Joint, Link
+from memetik.robot.robot import Robot
+from memetik.robot.transforms import inverse, transform
+from memetik.scene.scene import Scene
+
+logger = logging.getLogger(__name__)
+
+_CONTACT = 0.005  # metres within which an object counts as lying on another
+_HELD = 0.03  # metres that an object may slip in the gripper before it counts as lost
+
+
+class TaskError(MemetikError):
+    """A step of a task cannot be done; says which and why."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepReport:
+    """One step that was tried: what, whether it went well, seconds to plan and to run, and what there is to say."""
+
+    label: str
+    success: bool
+    planning: float = 0.0
+    running: float = 0.0
+    recoveries: int = 0
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskReport:
+    """What became of a task. `placed` tells of each placed object how far it lies from its target, metres."""
+
+    success: bool
+    steps: tuple[StepReport, ...]
+    placed: dict[str, float]
+    message: str
+    notes: tuple[str, ...] = ()
+    duration: float = 0.0
+    """Seconds of the driver's time."""
+
+    @property
+    def failed(self) -> StepReport | None:
+        """The step that failed, None if none did."""
+        return next((step for step in self.steps if not step.success), None)
+
+
+def run_task(
+    task: Task,
+    driver: Driver | str | None = None,
+    *,
+    real_time: float | None = None,
+    watch: Callable[[StepReport], None] | None = None,
+    wrap: Callable[[Driver], Driver] | None = None,
+    placed_tolerance: float = 0.01,
+    rng: int = 0,
+    **options: Any,
+) -> TaskReport:
+    """Do all steps of a task; ends at the first that cannot be done, with the arm at rest.
+
+    driver: a Driver; "simulation" (or None) for physics, "exact" for a run without.
+    watch: called with each step's report. wrap: puts something around the driver, such as a fault.
+    placed_tolerance: metres that an object may lie off its target and still count as placed.
+    options: those of `execute`.
+    """
+    return Sequencer(task, driver, real_time=real_time, wrap=wrap, rng=rng, **options).run(watch, placed_tolerance)
+
+
+class Sequencer:
+    """A task under way. `scene` is as it is now; `task.scene` stays as it was."""
+
+    def __init__(
+        self,
+        task: Task,
+        driver: Driver | str | None = None,
+        *,
+        real_time: float | None = None,
+        wrap: Callable[[Driver], Driver] | None = None,
+        rng: int = 0,
+        **options: Any,
+    ):
+        self.task, self.scene, self.options = task, task.scene.copy(), options
+        self.start = task.robot.neutral if task.start is None else np.asarray(task.start, dtype=float)
+        self.simulation: Simulation | None = None
+        self.notes: list[str] = []
+        self.driver = self._driver(driver, real_time)
+        if wrap is not None:
+            self.driver = wrap(self.driver)
+        self.held: str | None = None
+        self.targets: dict[str, np.ndarray] = {}
+        self._handle: Execution | None = None
+        self._mover: tuple[tuple[Any, ...], Mover] | None = None
+        self._rng = rng
+        self._clock = 0.0
+
+    def run(self, watch: Callable[[StepReport], None] | None = None, placed_tolerance: float = 0.01) -> TaskReport:
+        """Do all steps."""
+        reports: list[StepReport] = []
+        message = "All steps were done."
+        try:
+            for step in self.task.steps:
+                for report in self._do(step):
+                    reports.append(report)
+                    if watch is not None:
+                        watch(report)
+        except TaskError as error:
+            message = str(error)
+            reports.append(StepReport(getattr(error, "label", "step"), False, message=message))
+            if watch is not None:
+                watch(reports[-1])
+        placed = self._placed()
+        missed = [name for name, off in placed.items() if off > placed_tolerance]
+        if missed and all(report.success for report in reports):
+            listed = ", ".join(f"{name} by {1e3 * placed[name]:.0f} mm" for name in missed)
+            message = f"Not where they should be: {listed}."
+        success = all(report.success for report in reports) and not missed
+        return TaskReport(success, tuple(reports), placed, message, tuple(self.notes), self._clock)
+
+    def cancel(self) -> None:
+        """Bring the arm to rest; the step under way ends with an error."""
+        if self._handle is not None:
+            self._handle.cancel()
+
+    # steps
+
+    def _do(self, step: Step | Pick | Place) -> Any:
+        if isinstance(step, Pick):
+            yield from self._pick(step)
+        elif isinstance(step, Place):
+            yield from self._place(step)
+        elif step.verb == "grip":
+            yield self._grip(dict(step.target), step.label)
+        elif step.verb == "attach":
+            self._attach(str(step.target))
+            yield StepReport(step.label or f"attach {step.target}", True)
+        elif step.verb == "detach":
+            self._detach()
+            yield StepReport(step.label or f"detach {step.target}", True)
+        elif step.verb == "wait":
+            self._wait(float(step.target))
+            yield StepReport(step.label or f"wait {step.target:g} s", True)
+        else:
+            yield self._go(step)
+
+    def _go(self, step: Step) -> StepReport:
+        begin = time.perf_counter()
+        mover, q = self._planner(), self._arm_q()
+        with self._allowed(step.touch):
+            if step.verb == "line":
+                target = np.asarray(step.target, dtype=float)
+                if target.shape == (3,):
+                    here = mover.robot.pose(self._tool, q)
+                    target = transform(target) @ here
+                way = self._tried(step.label, lambda: mover.line(q, self._tool, target))
+            elif isinstance(step.target, np.ndarray) and step.target.shape == (4, 4):
+                way = self._tried(step.label, lambda: mover.to_pose(q, self._tool, step.target))
+            else:
+                goal = self._arm_part(np.asarray(step.target, dtype=float))
+                way = self._tried(step.label, lambda: mover.to_posture(q, goal))
+            return self._follow(way, step.label, time.perf_counter() - begin)
+
+    def _pick(self, pick: Pick) -> Any:
+        gripper, script = self.task.gripper, SCRIPTS[pick.script]
+        assert gripper is not None
+        if self.held is not None:
+            raise _error(f"pick {pick.item}", f"the gripper still holds {self.held!r}")
+        if gripper.open:
+            yield self._grip(dict(gripper.open), f"pick {pick.item}: open")
+        self._look()
+        begin = time.perf_counter()
+        label = f"pick {pick.item}"
+        touch = tuple((pick.item, link) for link in gripper.links)
+        mover, q = self._planner(), self._arm_q()
+        with self._allowed(touch):
+            grasps = mover.grasps(self.scene[pick.item].pose, pick.grasp, gripper)
+            down = self._tried(label, lambda: mover.descent(q, self._tool, grasps, script.pick_down))
+        yield self._follow(down.approach, f"{label}: approach", time.perf_counter() - begin)
+        with self._allowed(touch):
+            for line in down.lines:
+                yield self._follow(line, f"{label}: down", 0.0)
+        yield self._grip(dict(gripper.closed), f"{label}: grasp")
+        self._attach(pick.item)
+        with self._allowed(self._supports(pick.item)):
+            for height in script.pick_up:
+                yield self._rise(height, down.foot, f"{label}: lift")
+                self._check_held(pick.item, label)
+
+    def _place(self, place: Place) -> Any:
+        gripper, script = self.task.gripper, SCRIPTS[place.script]
+        assert gripper is not None
+        label = f"place {place.item}"
+        if self.held != place.item:
+            raise _error(label, f"the gripper holds {self.held!r}" if self.held else "the gripper holds nothing")
+        begin = time.perf_counter()
+        mover, q = self._planner(), self._arm_q()
+        self.targets[place.item] = place.pose
+        with self._allowed(self._supports(place.item, place.pose)):
+            spins = mover.spins(place.pose, self.scene[place.item].pose, gripper)
+            down = self._tried(label, lambda: mover.descent(q, self._tool, spins, script.place_down))
+            yield self._follow(down.approach, f"{label}: transfer", time.perf_counter() - begin)
+            for line in down.lines:
+                yield self._follow(line, f"{label}: down", 0.0)
+        self._check_held(place.item, label)
+        self._detach()
+        yield self._grip(dict(gripper.open), f"{label}: release")
+        with self._allowed(tuple((place.item, link) for link in gripper.links)):
+            for height in script.place_up:
+                yield self._rise(height, down.foot, f"{label}: retreat")
+        self._look()
+
+    def _rise(self, height: float, foot: np.ndarray, label: str) -> StepReport:
+        """Straight up, to `height` above the tool's pose at the object."""
+        begin = time.perf_counter()
+        mover, q = self._planner(), self._arm_q()
+        here = mover.robot.pose(self._tool, q)
+        target = here.copy()
+        target[2, 3] = foot[2, 3] + height
+        way = self._tried(label, lambda: mover.line(q, self._tool, target))
+        return self._follow(way, label, time.perf_counter() - begin)
+
+    def _grip(self, values: dict[str, float], label: str) -> StepReport:
+        """Move the gripper's joints. What they meet stops them, so that where they end is not checked."""
+        assert self.task.gripper is not None
+        if not values:
+            return StepReport(label, True, message="the gripper has no joints of its own")
+        names = tuple(values)
+        state = self.driver.state()
+        q, _ = state.of(names, self.driver.joint_names)
+        goal = np.array([values[name] for name in names])
+        seconds = self.task.gripper.seconds
+        zero = np.zeros((2, len(names)))
+        way = Trajectory.from_points(names, [0.0, seconds], [q, goal], zero, zero)
+        report = execute(way, self.driver, tolerance=np.inf, goal_tolerance=np.inf, background=False).result()
+        self._clock += report.duration
+        self._wait(0.2)
+        self._mover = None  # the fingers are elsewhere now
+        return StepReport(label, True, running=report.duration)
+
+    def _follow(self, way: Trajectory, label: str, planning: float) -> StepReport:
+        mover = self._planner()
+        scene = self.scene
+        self._handle = execute(way, self.driver, robot=mover.robot, scene=scene, background=False, **self.options)
+        report = self._handle.result()
+        self._clock += report.duration
+        logger.info("%s: %s", label, report.explain())
+        if not report.success:
+            rest = "The arm is at rest." if report.at_rest else "The arm still moves."
+            raise _error(label, f"{report.reason}: {report.message} {rest}")
+        return StepReport(label, True, planning, report.duration, report.recoveries)
+
+    # what is held
+
+    def _attach(self, item: str) -> None:
+        gripper = self.task.gripper
+        if gripper is None:
+            raise InvalidInputError("to attach an object, the task needs a gripper.")
+        robot, q = self.task.robot, self._whole_q()
+        where = self.simulation.pose(item) if self.simulation is not None else self.scene[item].pose
+        tool = self.simulation.pose(self._tool) if self.simulation is not None else robot.pose(self._tool, q)
+        if self.simulation is not None and gripper.hold == "weld":
+            self.simulation.hold(item, self._tool)
+        self.scene.attach(item, link=self._tool, pose=inverse(tool) @ where, touch=gripper.links)
+        self.held = item
+
+    def _detach(self) -> None:
+        if self.held is None:
+            raise InvalidInputError("nothing is held, so nothing can be detached.")
+        robot, item = self.task.robot, self.held
+        where = robot.pose(self._tool, self._whole_q()) @ self.scene[item].pose
+        self.scene.detach(item, where)
+        if self.simulation is not None:
+            self.simulation.release(item)
+        self.held = None
+
+    def _check_held(self, item: str, label: str) -> None:
+        """Whether the object is still in the gripper; its place there is taken over as it is."""
+        if self.simulation is None:
+            return
+        now = inverse(self.simulation.pose(self._tool)) @ self.simulation.pose(item)
+        slipped = float(np.linalg.norm(now[:3, 3] - self.scene[item].pose[:3, 3]))
+        if slipped > _HELD:
+            raise _error(label, f"{item!r} has slipped by {1e3 * slipped:.0f} mm and is not held")
+        self.scene.move(item, now)
+
+    def _supports(self, item: str, pose: np.ndarray | None = None) -> tuple[tuple[str, str], ...]:
+        """What the object lies on, or will: it touches that at the beginning of a lift and at the end of a descent."""
+        if pose is None:
+            pose = self.task.robot.pose(self._tool, self._whole_q()) @ self.scene[item].pose
+        return tuple((item, name) for name in _resting_on(self.scene, item, pose))
+
+    def _placed(self) -> dict[str, float]:
+        result = {}
+        for item, target in self.targets.items():
+            where = self.simulation.pose(item) if self.simulation is not None else self.scene[item].pose
+            result[item] = float(np.linalg.norm(where[:3, 3] - target[:3, 3]))
+        return result
+
+    # surroundings
+
+    @property
+    def _tool(self) -> str:
+        return self.task.gripper.tool if self.task.gripper is not None else self._planner().robot.tip
+
+    def _driver(self, driver: Driver | str | None, real_time: float | None) -> Driver:
+        task = self.task
+        if driver is None or driver == "simulation":
+            grips = () if task.gripper is None or task.gripper.hold != "weld" else (task.gripper.tool,)
+            options = {"loose": task.picked, "grips": grips, "masses": task.masses}
+            self.simulation = Simulation(task.robot, self.scene, q=self.start, **options)
+            self.notes += self.simulation.notes
+            if grips and task.picked:
+                self.notes.append("objects are held by a weld between object and tool, not by a grasp")
+            own = SimulatedDriver(self.simulation, real_time=real_time)
+            own.wait(0.2)  # objects settle
+            self.simulation.take_over()
+            return own
+        if driver == "exact":
+            return ExactDriver(task.robot, self.start, real_time=real_time)
+        if isinstance(driver, str):
+            from memetik.motion.tcp import TcpDriver
+
+            return TcpDriver(driver)
+        return driver
+
+    def _look(self) -> None:
+        """Take over where things lie."""
+        if self.simulation is not None:
+            self.simulation.take_over()
+
+    def _wait(self, seconds: float) -> None:
+        wait(self.driver, seconds)
+        self._clock += seconds
+
+    def _whole_q(self) -> np.ndarray:
+        """The posture of the whole robot."""
+        robot = self.task.robot
+        return self.driver.state().of(robot.joint_names, self.driver.joint_names)[0]
+
+    def _arm_q(self) -> np.ndarray:
+        robot = self._planner().robot
+        q = self.driver.state().of(robot.joint_names, self.driver.joint_names)[0]
+        return robot.clip(q)
+
+    def _arm_part(self, q: np.ndarray) -> np.ndarray:
+        """The arm's part of a posture, which may be the whole robot's."""
+        arm, whole = self._planner().robot, self.task.robot
+        if q.shape == (arm.dof,):
+            return q
+        if q.shape != (whole.dof,):
+            raise InvalidInputError(f"a posture has {whole.dof} values, or {arm.dof} for the arm, not {q.shape}.")
+        return np.array([q[whole.joint_index(name)] for name in arm.joint_names])
+
+    def _planner(self) -> Mover:
+        """What plans for the arm, with the gripper as it is now."""
+        robot, group = self.task.robot, self.task.group
+        if group is None:
+            key: tuple[Any, ...] = ()
+        else:
+            q = np.round(robot.clip(self._whole_q()), 3)
+            arm = set(robot.group_joints(group))
+            fixed = {name: float(v) for name, v in zip(robot.joint_names, q, strict=True) if name not in arm}
+            key = tuple(fixed.items())
+        if self._mover is None or self._mover[0] != key:
+            if self._mover is not None and self._mover[1].near(key):
+                return self._mover[1]
+            moved = robot if group is None else robot.group(group, dict(key))
+            approach = self.task.gripper.approach if self.task.gripper is not None else "z"
+            options = {"speed": self.task.speed, "approach": approach, "rng": self._rng, "fixed": key}
+            self._mover = (key, Mover(moved, self.scene, **options))
+        return self._mover[1]
+
+    def _allowed(self, pairs: tuple[tuple[str, str], ...]) -> Any:
+        return _Allowed(self.scene, pairs)
+
+    def _tried(self, label: str, plan: Callable[[], Any]) -> Any:
+        try:
+            return plan()
+        except MemetikError as error:
+            raise _error(label, str(error)) from None
+
+
+class _Allowed:
+    """Pairs that may touch for a while."""
+
+    def __init__(self, scene: Any, pairs: tuple[tuple[str, str], ...]):
+        self._scene = scene
+        self._pairs = [pair for pair in pairs if tuple(sorted(pair)) not in scene.allowed]
+
+    def __enter__(self) -> None:
+        for pair in self._pairs:
+            self._scene.allow(*pair)
+
+    def __exit__(self, *_: object) -> None:
+        for pair in self._pairs:
+            self._scene.forbid(*pair)
+
+
+def _error(label: str, why: str) -> TaskError:
+    error = TaskError(f"{label}: {why}")
+    error.label = label  # type: ignore[attr-defined]
+    return error
+
+
+def _resting_on(scene: Scene, item: str, pose: np.ndarray) -> tuple[str, ...]:
+    """The objects of the world that come within `_CONTACT` of an object at `pose`."""
+    from memetik.scene.exact import CollisionModel
+
+    around = scene.copy()
+    record = around.remove(item)
+    around.attach(item, record.shape, link="carrier", pose=pose, padding=_CONTACT, solid=record.solid)
+    links = (Link("ground"), Link("carrier"))
+    rail = Joint("rail", "prismatic", "ground", "carrier", lower=(0.0,), upper=(1.0,))
+    carrier = Robot(Description("carrier", links, (rail,)))
+    for other in [other.name for other in around.attached_objects if other.name != item]:
+        around.remove(other)
+    contacts = CollisionModel(carrier, around).contacts([0.0])
+    return tuple(dict.fromkeys(name for c in contacts for name in (c.first, c.second) if name != item))
