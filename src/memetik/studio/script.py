@@ -118,9 +118,8 @@ def _scene(state: State) -> list[str]:
             lines.append(f"scene.{add}({item.name!r}, {sizes}, {pose}{options})")
         elif isinstance(item.shape, Plane) and item.link is None:
             normal = item.pose[:3, 2]
-            lines.append(
-                f"scene.add_plane({item.name!r}, {tuple(normal.tolist())!r}, {float(normal @ item.pose[:3, 3])!r}{options})"
-            )
+            height = float(normal @ item.pose[:3, 3])
+            lines.append(f"scene.add_plane({item.name!r}, {_code(normal)}, {_code(height)}{options})")
         else:
             return _from_file()
     lines += [f"scene.allow({first!r}, {second!r})" for first, second in sorted(state.scene.allowed)]

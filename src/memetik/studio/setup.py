@@ -19,7 +19,7 @@ from memetik.goals.pose import Pose
 from memetik.robot.robot import Robot, load_robot
 from memetik.robot.transforms import as_pose
 from memetik.scene.scene import Scene, SceneSnapshot
-from memetik.studio.targets import Wanted, dragged, following, fresh_goal
+from memetik.studio.targets import Wanted, dragged, following, fresh_goal, handle_of, present_value
 
 MOST_STEPS = 200
 """As many changes can be undone."""
@@ -133,6 +133,25 @@ class SetUp:
         loose = {k: item for k, item in scene.objects.items() if item.link is None or item.link in robot.links}
         kept = SceneSnapshot(loose, scene.allowed, scene.version)
         self.change(f"robot {robot.name}", **{k: getattr(fresh, k) for k in _FIELDS if k != "scene"}, scene=kept)
+
+    def use_model(self, robot: Robot, scene: Scene | None, goals: Any) -> None:
+        """A robot with a scene and goals as others made them, such as those of a benchmark."""
+        fresh = _beginning(robot.name, robot, scene)
+        wanted: list[Wanted] = []
+        for goal in goals:
+            name = free_name(goal.name or goal.default_name(), [w.name for w in wanted])
+            if goal.is_open:
+                goal = replace(goal, **{goal.open_target: present_value(goal, robot, fresh.q)})
+            wanted.append(Wanted.of(goal, name))
+        fields = {name: getattr(fresh, name) for name in _FIELDS}
+        self.change(f"robot {robot.name}", **{**fields, "goals": tuple(wanted) or fresh.goals})
+
+    def aim_first(self, pose: np.ndarray) -> None:
+        """The target of the first goal that has one, at a pose in the world."""
+        for wanted in self._state.goals:
+            if handle_of(wanted, self.robot, self._state.q) is not None:
+                self.drag(wanted.name, pose)
+                return
 
     def set_joint(self, name: str, value: float) -> None:
         """Moves a joint; the targets of goals on the links it moves go along."""

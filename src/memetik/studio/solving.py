@@ -47,9 +47,11 @@ class LiveSolver:
 
     def __init__(self) -> None:
         self.scene = Scene()
+        self.method = "memetic"
         self._key: Any = None
         self._problem: Problem | None = None
         self._tracker: Tracker | None = None
+        self._tracking: Any = None
         self._model: Any = None
         self._model_key: Any = None
 
@@ -85,12 +87,18 @@ class LiveSolver:
         problem = self.problem(state)
         if problem is None:
             return None
-        given = {"timeout": LIVE_TIMEOUT, "approximate": True, **_solve_options(state), **options}
+        given = {
+            "timeout": LIVE_TIMEOUT,
+            "approximate": True,
+            "method": self.method,
+            **_solve_options(state),
+            **options,
+        }
         if timeout is not None:
             given["timeout"] = timeout
         if "refine" not in given:
             given["refine"] = min(LIVE_REFINE, given["timeout"])
-        return problem.solve(*_targets(state, problem), seed=np.ascontiguousarray(state.q), **given)
+        return problem.solve(*targets_of(state, problem), seed=np.ascontiguousarray(state.q), **given)
 
     def track(self, state: State, dt: float, speed: float) -> Step | None:
         """One step of a tracker towards the targets of a state, within limits of velocity and acceleration.
@@ -105,7 +113,7 @@ class LiveSolver:
             problem = Problem(state.robot, [w.goal for w in wanted], fixed=sorted(state.held))
             self._tracker = Tracker(problem, seed=state.q, dt=dt, velocity_scale=speed, acceleration_scale=speed)
             self._tracking = key
-        return self._tracker.step(*_targets(state, self._tracker.problem))
+        return self._tracker.step(*targets_of(state, self._tracker.problem))
 
     def stop_tracking(self) -> None:
         """Forgets the tracker: the next step begins at rest, at the posture of then."""
@@ -170,7 +178,8 @@ def method_names() -> list[str]:
     return list(METHODS)
 
 
-def _targets(state: State, problem: Problem) -> tuple[Any, ...]:
+def targets_of(state: State, problem: Problem) -> tuple[Any, ...]:
+    """The targets of a state in the order in which a problem takes them."""
     by_name = {w.name: w.target for w in state.goals}
     targets = (by_name[problem.goal_names[open_target.goal]] for open_target in problem.open_targets)
     return tuple(np.ascontiguousarray(target, dtype=float) for target in targets)

@@ -130,7 +130,7 @@ def fresh_goal(kind: str, link: str, robot: Robot, q: np.ndarray, scene: Any = N
     }
     if kind in makers:
         goal = makers[kind]()
-    elif "link" in {f for f in classes[kind].__dataclass_fields__}:
+    elif "link" in classes[kind].__dataclass_fields__:
         goal = classes[kind](link)  # type: ignore[call-arg]
     else:
         goal = classes[kind]()

@@ -1,0 +1,294 @@
+"""A robot in the browser: a node for each link, moved by one posture; skeleton, joint axes, limits, spheres, ghosts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from memetik.errors import MemetikError
+from memetik.robot.robot import Robot
+from memetik.robot.transforms import quaternion_from_matrix
+from memetik.studio.drawing import arc_points, ball, joined, surface_of
+
+LIGHT, DARK = (226, 230, 236), (138, 150, 166)
+CHOSEN, TOUCHING, NEAR = (96, 165, 250), (239, 68, 68), (251, 191, 36)
+
+_UNMOVED = 1e-7
+
+
+class RobotView:
+    """The robot of a set-up under the node `root`."""
+
+    def __init__(self, server: Any, robot: Robot, root: str, on_click: Callable[[str, Any], None] | None = None):
+        self.robot, self.root = robot, root
+        self.problems: list[str] = []
+        """What could not be drawn, in sentences."""
+        self._server = server
+        self._frames: list[Any] = []
+        self._meshes: dict[str, list[tuple[Any, tuple[int, int, int]]]] = {}
+        self._colors: dict[str, tuple[int, int, int]] = {}
+        self._sent: np.ndarray | None = None
+        self._overlays: dict[str, list[Any]] = {}
+        self._skeleton: Any = None
+        with server.atomic():
+            self._base = server.scene.add_frame(root, show_axes=False)
+            for index, link in enumerate(robot.description.links):
+                self._frames.append(server.scene.add_frame(f"{root}/{index}", show_axes=False))
+                self._meshes[link.name] = self._draw_link(index, link, on_click)
+        self._bones = _bones(robot)
+
+    def show(self, q: np.ndarray) -> None:
+        """Moves all links to a posture; those that stay are not sent."""
+        poses = self.robot.pose(self.robot.links, q)
+        with self._server.atomic():
+            sent = self._sent
+            moved = (
+                range(len(poses))
+                if sent is None
+                else np.flatnonzero(np.abs(poses - sent).max(axis=(1, 2)) > _UNMOVED).tolist()
+            )
+            for index in moved:
+                frame, pose = self._frames[index], poses[index]
+                frame.position = pose[:3, 3]
+                if sent is None or np.abs(pose[:3, :3] - sent[index, :3, :3]).max() > _UNMOVED:
+                    frame.wxyz = wxyz_of(pose)
+            if self._skeleton is not None:
+                self._skeleton.points = poses[self._bones][:, :, :3, 3].astype(np.float32)
+        self._sent = poses
+
+    def paint(self, colors: dict[str, tuple[int, int, int]]) -> None:
+        """Gives some links a colour, the others their own."""
+        if colors == self._colors:
+            return
+        with self._server.atomic():
+            for name, meshes in self._meshes.items():
+                if colors.get(name) != self._colors.get(name):
+                    for mesh, own in meshes:
+                        mesh.color = colors.get(name, own)
+        self._colors = dict(colors)
+
+    def show_meshes(self, shown: bool, opacity: float | None = None) -> None:
+        """Whether the links are drawn, and how opaque."""
+        with self._server.atomic():
+            for meshes in self._meshes.values():
+                for mesh, _ in meshes:
+                    mesh.visible = shown
+                    mesh.opacity = opacity
+
+    def show_skeleton(self, shown: bool, q: np.ndarray) -> None:
+        """Lines from link to link, and a dot at each joint."""
+        if self._skeleton is not None:
+            self._skeleton.remove()
+            self._skeleton = None
+        if shown and len(self._bones):
+            points = self.robot.pose(self.robot.links, q)[self._bones][:, :, :3, 3]
+            self._skeleton = self._server.scene.add_line_segments(
+                f"{self.root}/skeleton", points=points.astype(np.float32), colors=(37, 99, 235), line_width=4.0
+            )
+
+    def show_axes(self, shown: bool) -> None:
+        """The axis of every joint, and an arc from its lower to its upper limit with a hand at its value."""
+        if not self._overlay("axes", shown):
+            return
+        size = 0.06 * self.extent()
+        for joint in self.robot.description.joints:
+            if joint.kind not in ("revolute", "continuous", "prismatic"):
+                continue
+            child, parent = self.robot.link_index(joint.child), self.robot.link_index(joint.parent)
+            axis = np.asarray(joint.axis, dtype=float)
+            line = np.array([[-size * axis, size * axis]], dtype=np.float32)
+            self._add_lines("axes", f"{self.root}/{child}/axis", line, (14, 165, 233), None)
+            if joint.kind == "prismatic":
+                continue
+            low, high = float(joint.lower[0]), float(joint.upper[0])
+            if not (np.isfinite(low) and np.isfinite(high)):
+                low, high = -np.pi, np.pi
+            arc = arc_points(axis, low, high, size)
+            self._add_lines("axes", f"{self.root}/{parent}/arc_{child}", arc, (245, 158, 11), joint.origin)
+            start = arc_points(axis, 0.0, 1.0, size, 1)[0, 0]
+            hand = np.array([[np.zeros(3), start]], dtype=np.float32)
+            self._add_lines("axes", f"{self.root}/{child}/hand", hand, (244, 63, 94), None)
+
+    def show_spheres(self, shown: bool) -> None:
+        """The spheres and capsules that the search takes for the links."""
+        if not self._overlay("spheres", shown):
+            return
+        from memetik.scene.robot_bodies import robot_pieces
+
+        by_link: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
+        for piece in robot_pieces(self.robot, {}, None):
+            centres, radii = _sampled(piece.fit)
+            by_link.setdefault(piece.link, []).append((centres, radii))
+        vertices, faces = ball()
+        for link, parts in by_link.items():
+            centres = np.concatenate([c for c, _ in parts])
+            radii = np.concatenate([r for _, r in parts])
+            self._overlays["spheres"].append(
+                self._server.scene.add_batched_meshes_simple(
+                    f"{self.root}/{link}/spheres",
+                    vertices,
+                    faces,
+                    np.tile([1.0, 0.0, 0.0, 0.0], (len(centres), 1)),
+                    centres,
+                    batched_scales=radii,
+                    batched_colors=(45, 212, 191),
+                    opacity=0.35,
+                    cast_shadow=False,
+                    receive_shadow=False,
+                )
+            )
+
+    def extent(self) -> float:
+        """How far the robot reaches at most from its base, roughly: the sum of its bones, at least 0.3 m."""
+        lengths: dict[str, float] = {}
+        for link in self.robot.links:
+            joint = self.robot.parent_joint(link)
+            parent = self.robot.parent(link)
+            before = lengths.get(parent, 0.0) if parent is not None else 0.0
+            lengths[link] = before + (0.0 if joint is None else float(np.linalg.norm(np.asarray(joint.origin)[:3, 3])))
+        return max(0.3, max(lengths.values(), default=0.3))
+
+    def remove(self) -> None:
+        self._base.remove()
+
+    def _draw_link(self, index: int, link: Any, on_click: Callable[[str, Any], None] | None) -> list[tuple[Any, Any]]:
+        """The link's visuals, else its collision shapes; those of one colour are one mesh."""
+        by_color: dict[Any, list[Any]] = {}
+        for geometry in link.visuals or link.collisions:
+            try:
+                part = (surface_of(geometry.shape), np.asarray(geometry.origin))
+            except (MemetikError, OSError) as error:
+                self.problems.append(f"Link {link.name!r} is not drawn as it is: {error}")
+                continue
+            by_color.setdefault(geometry.color, []).append(part)
+        meshes = []
+        for number, (color, parts) in enumerate(by_color.items()):
+            own = self._own_color(index) if color is None else tuple(round(255 * c) for c in color[:3])
+            vertices, faces = joined(parts)
+            mesh = self._server.scene.add_mesh_simple(
+                f"{self.root}/{index}/{number}", vertices, faces, color=own, side="double"
+            )
+            if on_click is not None:
+                _on_click(mesh, link.name, on_click)
+            meshes.append((mesh, own))
+        return meshes
+
+    def _own_color(self, index: int) -> tuple[int, int, int]:
+        """Links light and dark in turns along a chain."""
+        depth = sum(1 for name in self.robot.ancestors(self.robot.links[index]) if self.robot.link(name).collisions)
+        return LIGHT if depth % 2 == 0 else DARK
+
+    def _overlay(self, name: str, shown: bool) -> bool:
+        for node in self._overlays.pop(name, []):
+            node.remove()
+        if shown:
+            self._overlays[name] = []
+        return shown
+
+    def _add_lines(self, overlay: str, name: str, points: np.ndarray, color: Any, origin: Any) -> None:
+        place = {} if origin is None else {"position": np.asarray(origin)[:3, 3], "wxyz": wxyz_of(np.asarray(origin))}
+        self._overlays[overlay].append(
+            self._server.scene.add_line_segments(
+                name, points=points.astype(np.float32), colors=color, line_width=3.0, **place
+            )
+        )
+
+
+class Ghosts:
+    """Postures of a robot drawn together, each in a colour: one batch of instances for each link."""
+
+    def __init__(self, server: Any, robot: Robot, root: str):
+        self._server, self._robot, self._root = server, robot, root
+        self._surfaces = {}
+        for index, link in enumerate(robot.description.links):
+            parts = []
+            for geometry in link.collisions or link.visuals:
+                try:
+                    parts.append((surface_of(geometry.shape), np.asarray(geometry.origin)))
+                except (MemetikError, OSError):
+                    continue  # the robot's own view says so already
+            if parts:
+                self._surfaces[index] = joined(parts)
+        self._nodes: list[Any] = []
+
+    def show(self, postures: np.ndarray, colors: np.ndarray, opacity: float = 0.25) -> None:
+        """Postures (N, dof) in colours (N, 3) from 0 to 255; none hides them."""
+        self.hide()
+        if not len(postures):
+            return
+        poses = self._robot.pose(self._robot.links, np.ascontiguousarray(postures))
+        with self._server.atomic():
+            for index, (vertices, faces) in self._surfaces.items():
+                own = poses[:, index]
+                self._nodes.append(
+                    self._server.scene.add_batched_meshes_simple(
+                        f"{self._root}/{index}",
+                        vertices,
+                        faces,
+                        np.array([wxyz_of(pose) for pose in own]),
+                        own[:, :3, 3],
+                        batched_colors=np.asarray(colors, dtype=np.uint8),
+                        opacity=opacity,
+                        cast_shadow=False,
+                        receive_shadow=False,
+                        lod="off",
+                    )
+                )
+
+    def hide(self) -> None:
+        for node in self._nodes:
+            node.remove()
+        self._nodes = []
+
+
+def wxyz_of(pose: np.ndarray) -> np.ndarray:
+    """The quaternion of a pose as viser has it."""
+    x, y, z, w = quaternion_from_matrix(pose[:3, :3])
+    return np.array([w, x, y, z])
+
+
+def pose_of(handle: Any) -> np.ndarray:
+    """The pose (4, 4) of a node."""
+    from memetik.robot.transforms import matrix_from_quaternion
+
+    w, x, y, z = handle.wxyz
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = matrix_from_quaternion((x, y, z, w)), handle.position
+    return pose
+
+
+def _on_click(mesh: Any, link: str, on_click: Callable[[str, Any], None]) -> None:
+    @mesh.on_click
+    def _(event: Any) -> None:
+        on_click(link, event)
+
+
+def _bones(robot: Robot) -> np.ndarray:
+    """Pairs (B, 2) of link numbers that a joint connects."""
+    pairs = [(robot.link_index(joint.parent), robot.link_index(joint.child)) for joint in robot.description.joints]
+    return np.array(pairs, dtype=int).reshape(-1, 2)
+
+
+def _sampled(fit: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Spheres along the capsules of a fit: centres (N, 3) and radii (N,)."""
+    centres, radii = [], []
+    for start, end, radius in zip(fit.starts, fit.ends, fit.radii, strict=True):
+        count = max(1, int(np.ceil(np.linalg.norm(end - start) / max(radius, 1e-6))) + 1)
+        shares = np.linspace(0.0, 1.0, count)[:, None] if count > 1 else np.array([[0.5]])
+        centres.append(start + shares * (end - start))
+        radii.append(np.full(len(shares), radius))
+    return np.concatenate(centres), np.concatenate(radii)
+
+
+def fitness_colors(costs: Iterable[float]) -> np.ndarray:
+    """Colours (N, 3) from green for the least cost to red for the greatest, on a logarithmic scale."""
+    values = np.log10(np.maximum(np.asarray(list(costs), dtype=float), 1e-16))
+    low, high = (values.min(), values.max()) if len(values) else (0.0, 1.0)
+    share = (values - low) / (high - low) if high > low else np.zeros_like(values)
+    green, amber, red = (np.array(c, dtype=float) for c in ((34, 197, 94), (250, 204, 21), (239, 68, 68)))
+    first = (1.0 - 2.0 * share)[:, None]
+    return np.where(first >= 0.0, first * green + (1.0 - first) * amber, -first * red + (1.0 + first) * amber).astype(
+        int
+    )

@@ -1,0 +1,194 @@
+"""The scene of a set-up in the browser: objects, what touches, near-misses, a slice of the distance field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from memetik.errors import MemetikError
+from memetik.robot.robot import Robot
+from memetik.scene.objects import Plane, SceneObject
+from memetik.scene.scene import SceneSnapshot
+from memetik.studio.drawing import surface_of
+from memetik.studio.robot_view import TOUCHING, wxyz_of
+from memetik.studio.solving import Nearness
+
+OBJECT_COLOR = (180, 160, 130)
+_SLICE = 96  # samples along each side of a slice
+
+
+class SceneView:
+    """Objects of a scene, each a node; only what changes is sent."""
+
+    def __init__(self, server: Any, robot: Robot, on_click: Callable[[str, Any], None]):
+        self.problems: list[str] = []
+        self._server, self._robot, self._on_click = server, robot, on_click
+        self._nodes: dict[str, tuple[SceneObject, Any]] = {}
+        self._touching: frozenset[str] = frozenset()
+        self._marks: list[Any] = []
+        self._slice: Any = None
+
+    def show(self, content: SceneSnapshot, q: np.ndarray) -> None:
+        """Brings the nodes to this content, objects on links to where a posture puts them."""
+        self.problems = []
+        with self._server.atomic():
+            for name in [name for name in self._nodes if name not in content.objects]:
+                self._nodes.pop(name)[1].remove()
+            for name, item in content.objects.items():
+                known = self._nodes.get(name)
+                if known is None or known[0].shape is not item.shape or known[0].color != item.color:
+                    if known is not None:
+                        known[1].remove()
+                    node = self._draw(item)
+                    if node is None:
+                        self._nodes.pop(name, None)
+                        continue
+                    self._nodes[name] = (item, node)
+                    known = None
+                if item.link is not None or known is None or known[0] is not item:
+                    self._place(item, self._nodes[name][1], q)
+                self._nodes[name] = (item, self._nodes[name][1])
+
+    def mark(self, nearness: Nearness) -> None:
+        """Contact points with their normals in red, the closest pair as a line with its clearance."""
+        with self._server.atomic():
+            for node in self._marks:
+                node.remove()
+            self._marks = []
+            scene = self._server.scene
+            if nearness.contacts:
+                points = np.array([contact.points.mean(axis=0) for contact in nearness.contacts])
+                normals = np.array([contact.normal for contact in nearness.contacts])
+                segments = np.stack([points - 0.05 * normals, points + 0.05 * normals], axis=1)
+                self._marks += [
+                    scene.add_point_cloud(
+                        "/marks/contacts", points=points, colors=TOUCHING, point_size=0.02, point_shape="circle"
+                    ),
+                    scene.add_line_segments(
+                        "/marks/normals", points=segments.astype(np.float32), colors=TOUCHING, line_width=3.0
+                    ),
+                ]
+            elif nearness.points is not None and nearness.pair is not None and nearness.clearance < 0.3:
+                middle = nearness.points.mean(axis=0)
+                self._marks += [
+                    scene.add_line_segments(
+                        "/marks/closest",
+                        points=nearness.points[None].astype(np.float32),
+                        colors=(217, 119, 6),
+                        line_width=4.0,
+                    ),
+                    scene.add_label("/marks/clearance", f"{1e3 * nearness.clearance:.0f} mm", position=middle),
+                ]
+            self._paint(nearness.touching)
+
+    def show_slice(self, content: SceneSnapshot, axis: int, height: float, centre: np.ndarray, extent: float) -> None:
+        """Signed distances to the world's objects in a plane: red inside, then from light to blue."""
+        self.hide_slice()
+        items = [item for item in content.objects.values() if item.link is None]
+        if not items:
+            raise MemetikError("the scene is empty: there is no distance to show.")
+        u, v = [k for k in range(3) if k != axis]
+        grid = np.linspace(-extent, extent, _SLICE)
+        points = np.zeros((_SLICE, _SLICE, 3))
+        points[..., u] = centre[u] + grid[None, :]
+        points[..., v] = centre[v] + grid[:, None]
+        points[..., axis] = height
+        distances = scene_distance(items, points.reshape(-1, 3)).reshape(_SLICE, _SLICE)
+        # An image's first row is at its top, its own axes x to the right and y down.
+        rotation = np.zeros((3, 3))
+        rotation[u, 0], rotation[v, 1] = 1.0, 1.0
+        rotation[:, 2] = np.cross(rotation[:, 0], rotation[:, 1])
+        place = np.eye(4)
+        place[:3, :3] = rotation
+        position = np.array(centre, dtype=float)
+        position[axis] = height
+        self._slice = self._server.scene.add_image(
+            "/slice", _distance_colors(distances), 2 * extent, 2 * extent, position=position, wxyz=wxyz_of(place)
+        )
+
+    def hide_slice(self) -> None:
+        if self._slice is not None:
+            self._slice.remove()
+            self._slice = None
+
+    def remove(self) -> None:
+        for _, node in self._nodes.values():
+            node.remove()
+        for node in self._marks:
+            node.remove()
+        self._nodes, self._marks = {}, []
+        self.hide_slice()
+
+    def _draw(self, item: SceneObject) -> Any:
+        try:
+            vertices, faces = surface_of(item.shape)
+        except (MemetikError, OSError) as error:
+            self.problems.append(f"Object {item.name!r} is not drawn: {error}")
+            return None
+        node = self._server.scene.add_mesh_simple(
+            f"/scene/{_node_name(item.name)}",
+            vertices,
+            faces,
+            color=_color(item),
+            opacity=0.35 if isinstance(item.shape, Plane) else (item.color[3] if item.color else None),
+            side="double",
+        )
+
+        @node.on_click
+        def _(event: Any, name: str = item.name) -> None:
+            self._on_click(name, event)
+
+        return node
+
+    def _place(self, item: SceneObject, node: Any, q: np.ndarray) -> None:
+        pose = item.pose if item.link is None else self._robot.pose(item.link, q) @ item.pose
+        node.position, node.wxyz = pose[:3, 3], wxyz_of(pose)
+
+    def _paint(self, touching: frozenset[str]) -> None:
+        for name, (item, node) in self._nodes.items():
+            if (name in touching) != (name in self._touching):
+                node.color = TOUCHING if name in touching else _color(item)
+        self._touching = touching
+
+
+def scene_distance(items: list[SceneObject], points: np.ndarray) -> np.ndarray:
+    """Signed distance (N,) of points (N, 3) to the nearest of some objects, metres; negative inside."""
+    from memetik.scene.fast import field_of
+    from memetik.scene.primitives import PRIMITIVES, signed_distance
+
+    nearest = np.full(len(points), np.inf)
+    for item in items:
+        local = (points - item.pose[:3, 3]) @ item.pose[:3, :3]
+        if isinstance(item.shape, PRIMITIVES):
+            distance = signed_distance(item.shape, local)
+        elif isinstance(item.shape, Plane):
+            distance = local[:, 2]
+        else:
+            distance = field_of(item, 0.01).value(np.ascontiguousarray(local))
+        nearest = np.minimum(nearest, distance - item.padding)
+    return nearest
+
+
+def _distance_colors(distances: np.ndarray) -> np.ndarray:
+    """Red inside; outside from sand to blue over half a metre, with a line at every 5 cm."""
+    share = np.clip(distances / 0.5, 0.0, 1.0)[..., None]
+    outside = (1.0 - share) * np.array([254.0, 243.0, 199.0]) + share * np.array([59.0, 130.0, 246.0])
+    inside = np.array([239.0, 68.0, 68.0]) + 0.0 * share
+    colors = np.where(distances[..., None] <= 0.0, inside, outside)
+    lines = np.abs(np.mod(distances / 0.05 + 0.5, 1.0) - 0.5) < 0.06
+    colors[lines & (distances > 0.0)] *= 0.75
+    return colors.astype(np.uint8)
+
+
+def _color(item: SceneObject) -> tuple[int, int, int]:
+    if item.color is None:
+        return OBJECT_COLOR
+    red, green, blue = (round(255 * c) for c in item.color[:3])
+    return red, green, blue
+
+
+def _node_name(name: str) -> str:
+    """A name without the slashes that mean something in the scene's tree."""
+    return "".join(letter if letter.isalnum() or letter in "-_." else f"_{ord(letter):x}_" for letter in name)
