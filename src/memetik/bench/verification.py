@@ -68,8 +68,9 @@ class Verifier:
         return Verdict(True, "", position, rotation)
 
     def collides(self, q: np.ndarray) -> bool:
-        """Whether the robot touches the scene or itself."""
-        return self._model is not None and bool(self._model.collides(q))
+        """Whether the robot touches the scene or itself; not so of what is no posture at all."""
+        sound = q.shape == (self.robot.dof,) and bool(np.isfinite(q).all())
+        return self._model is not None and sound and bool(self._model.collides(q))
 
     def clearance(self, q: np.ndarray) -> float | None:
         """Metres to the nearest contact; None where nothing is checked."""

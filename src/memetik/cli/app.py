@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from memetik.cli import demo, doctor, fk, reach, robots, solve, studio
+from memetik.cli import bench, demo, doctor, fk, reach, robots, solve, studio
 from memetik.errors import MemetikError
 
 VERBS: dict[str, Callable[..., Any]] = {
@@ -35,6 +35,7 @@ app = typer.Typer(
 )
 for _name, _verb in VERBS.items():
     app.command(_name, cls=solve.GoalCommand if _verb is solve.solve else None)(_verb)
+app.add_typer(bench.bench, name="bench")
 
 
 @app.callback()

@@ -28,6 +28,10 @@ FEW = 0.03
 """Share of reachable candidates that is next to none."""
 
 
+class NoReachableTarget(InvalidInputError):
+    """A robot reaches none of a scenario's targets."""
+
+
 def scenario(
     name: str,
     robot: str | Robot | None = None,
@@ -168,7 +172,7 @@ def _assembled(
     reachable = np.concatenate([part[1] for part in parts])
     chosen = np.flatnonzero(reachable == REACHABLE)[:count] if only else np.arange(len(reachable))[:count]
     if not len(chosen):
-        raise InvalidInputError(
+        raise NoReachableTarget(
             f"robot {draft.robot.name!r} reaches none of {len(reachable)} targets of scenario {name!r}, which is not "
             "made for it; reachability='check' keeps them."
         )

@@ -1,0 +1,78 @@
+"""Two stores, or two solvers of one, compared target by target, with a word on what is noise."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memetik.bench.statistics import compare_paired
+from memetik.bench.store import Store
+from memetik.errors import InvalidInputError, UnknownNameError
+
+
+@dataclass(frozen=True)
+class Row:
+    """Two solvers, or one in two stores, on the targets of a scenario that both were asked for.
+
+    Scores are seconds: the mean time, in which a failure counts as the timeout.
+    """
+
+    robot: str
+    scenario: str
+    first: str
+    second: str
+    targets: int
+    first_solved: float
+    second_solved: float
+    first_score: float
+    second_score: float
+    p_value: float
+    verdict: str
+
+
+def compare(
+    first: str | os.PathLike[str], second: str | os.PathLike[str] | None = None, solvers: Sequence[str] = ()
+) -> list[Row]:
+    """Compares all runs that two stores share (of the named solvers), or two named solvers within one store."""
+    with Store(first, must_exist=True) as store:
+        one = store.results()
+    if second is None:
+        if len(solvers) != 2:
+            raise InvalidInputError("within one store, name the two solvers to compare: --solver A --solver B.")
+        for name in solvers:
+            if name not in one.label:
+                raise UnknownNameError("solver", name, str(first), np.unique(one.label).tolist())
+        pairs = [(one[one.label == solvers[0]], one[one.label == solvers[1]], solvers[0], solvers[1])]
+    else:
+        with Store(second, must_exist=True) as store:
+            two = store.results()
+        labels = [label for label in dict.fromkeys(one.label.tolist()) if not solvers or label in solvers]
+        pairs = [(one[one.label == x], two[two.label == x], x, x) for x in labels]
+    return [row for mine, other, a, b in pairs for row in _rows(mine, other, a, b)]
+
+
+def _rows(mine: np.recarray, other: np.recarray, first: str, second: str) -> list[Row]:
+    rows = []
+    setups = dict.fromkeys(zip(mine.robot, mine.scenario, mine.timeout, mine.seeding, strict=True))
+    for robot, scenario, timeout, seeding in setups:
+        left, right = (
+            r[(r.robot == robot) & (r.scenario == scenario) & (r.timeout == timeout) & (r.seeding == seeding)]
+            for r in (mine, other)
+        )
+        shared = np.intersect1d(left.target, right.target)
+        if not len(shared):
+            continue
+        a, b = (np.array([r.solved[r.target == k].mean() for k in shared]) for r in (left, right))
+        scores = [float(np.where(r.solved, np.minimum(r.time, timeout), timeout).mean()) for r in (left, right)]
+        found = compare_paired(a, b)
+        verdict = "within noise" if found.is_noise else f"{first if a.mean() > b.mean() else second} solves more"
+        if first == second and not found.is_noise:
+            verdict = f"the {'first' if a.mean() > b.mean() else 'second'} solves more"
+        rows.append(Row(
+            str(robot), str(scenario), first, second, len(shared), float(a.mean()), float(b.mean()), *scores,
+            found.p_value, f"{verdict} (p = {found.p_value:.2g})",
+        ))  # fmt: skip
+    return rows

@@ -1,0 +1,276 @@
+"""One scenario, several solvers, in turns: each asked in its own process, each answer checked by separate code."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memetik.bench.peers.process import Worker, WorkerFailure
+from memetik.bench.peers.registry import Contestant
+from memetik.bench.peers.task import ChainTask, Task, Unsupported, WholeTask, task_data
+from memetik.bench.scenarios.scenario import Scenario
+from memetik.bench.seeding import seeds_of
+from memetik.bench.store import Result
+from memetik.bench.verification import Verifier
+from memetik.robot.manipulability import manipulability
+
+BLOCK = 20
+"""Targets of one solver before it is the next one's turn."""
+
+WARM_UP = 2
+"""Solves after a solver got ready that are not recorded; one short one more at the beginning of each turn."""
+
+PREPARATION = 60.0
+"""Seconds that a solver may take to get ready: some compile."""
+
+PATIENCE = 5
+"""Processes lost in a row after which a solver is not asked any more in this scenario and trial."""
+
+LATE = 1.1
+"""Times the timeout (and a millisecond) that an answer may take to count as in time: clocks and pipes are not exact."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How solvers are asked.
+
+    timeout      seconds for a target.
+    seeding      where they start: one of `SEEDINGS`.
+    rejection    whether solvers that do not look at the scene are asked again after a colliding answer.
+    seed         of all random numbers.
+    evaluations  bounds the work of memetik's methods instead of the time, so that results are the same anywhere.
+    grace        seconds after the timeout at which a solver's process is ended.
+    memory       bytes that a solver's process may use.
+    """
+
+    timeout: float = 0.1
+    seeding: str = "random"
+    rejection: bool = True
+    seed: int = 0
+    evaluations: int | None = None
+    grace: float = 1.0
+    memory: int = 4_000_000_000
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """What tells one run from another, besides timeout and seeding."""
+        return {"rejection": self.rejection, "seed": self.seed, "evaluations": self.evaluations}
+
+
+class Stable:
+    """The solvers' processes, which live from one contest to the next. `core`: the core they all stay on."""
+
+    def __init__(self, core: int | None = None):
+        self.core = core
+        self._workers: dict[Any, Worker] = {}
+        self._folder = tempfile.TemporaryDirectory(prefix="memetik-bench-")
+
+    @property
+    def folder(self) -> Path:
+        return Path(self._folder.name)
+
+    def worker(self, contestant: Contestant, memory: int) -> Worker:
+        key = (contestant.label, contestant.command)
+        if key not in self._workers:
+            self._workers[key] = Worker(contestant.command, core=self.core, memory=memory)
+        return self._workers[key]
+
+    def close(self) -> None:
+        for worker in self._workers.values():
+            worker.close()
+        self._workers.clear()
+        self._folder.cleanup()
+
+    def __enter__(self) -> Stable:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Contest:
+    """Solvers on one scenario with one set of settings."""
+
+    def __init__(self, scenario: Scenario, contestants: Sequence[Contestant], settings: Settings, stable: Stable):
+        self.scenario, self.settings = scenario, settings
+        self.verifier = Verifier(scenario.robot, scenario.goals, scenario.scene, self_collision=scenario.self_collision)
+        self.entrants = [Entrant(self, contestant, stable) for contestant in contestants]
+
+    def play(
+        self, numbers: Sequence[int], trial: int, wanted: Callable[[int, int], bool] = lambda entrant, number: True
+    ) -> Iterator[tuple[int, Result]]:
+        """Yields (number of the contestant, result) for each target in `numbers` that is `wanted`.
+
+        Contestants take turns of BLOCK targets; who begins changes with every block.
+        """
+        seeds = seeds_of(self.scenario, self.settings.seeding, trial, self.settings.seed)
+        for entrant in self.entrants:
+            entrant.lost = 0
+        count = len(self.entrants)
+        for turn, begin in enumerate(range(0, len(numbers), BLOCK)):
+            for place in range(count):
+                which = (turn + trial + place) % count
+                pending = [k for k in numbers[begin : begin + BLOCK] if wanted(which, k)]
+                if pending and self.entrants[which].unsupported is None:
+                    for result in self.entrants[which].turn(pending, trial, seeds):
+                        yield which, result
+
+
+class Entrant:
+    """A contestant in a contest: its process, what it was told, how often its process was lost."""
+
+    def __init__(self, contest: Contest, contestant: Contestant, stable: Stable):
+        self.contest, self.contestant = contest, contestant
+        self.worker = stable.worker(contestant, contest.settings.memory)
+        self.unsupported: str | None = None
+        self.version = ""
+        self.lost = 0
+        self._prepared_start = -1
+        self._task: Task | None = None
+        try:
+            whole = contestant.whole
+            self._task = WholeTask(contest.scenario, stable.folder) if whole else ChainTask(contest.scenario)
+        except Unsupported as error:
+            self.unsupported = str(error)
+
+    def prepare(self, warm: bool = True) -> str | None:
+        """Gets the solver ready; the reason where it cannot take part. WorkerFailure where its process is lost."""
+        if self.unsupported is not None or self._is_ready():
+            return self.unsupported
+        settings, contestant = self.contest.settings, self.contestant
+        assert self._task is not None
+        parameters = dict(contestant.parameters)
+        if settings.evaluations is not None and contestant.origin == "method":
+            parameters["evaluations"] = settings.evaluations
+        data = task_data(self._task, settings.timeout, parameters)
+        answer = self.worker.ask({"do": "prepare", "task": data}, PREPARATION)
+        if "memory" in answer:
+            raise WorkerFailure("memory", "it ran out of memory while it got ready")
+        if "error" in answer:
+            raise WorkerFailure("error", f"it could not get ready: {answer['error']}")
+        self.unsupported = answer.get("unsupported")
+        self.version = answer.get("version", "")
+        self._prepared_start, self.worker.prepared_for = self.worker.starts, self
+        if warm and self.unsupported is None:
+            seeds = seeds_of(self.contest.scenario, self.contest.settings.seeding, 0, settings.seed + 1)
+            for k in range(min(WARM_UP, len(seeds))):
+                self._ask(k, 0, 0, seeds[k], settings.timeout)
+        return self.unsupported
+
+    def turn(self, numbers: Sequence[int], trial: int, seeds: np.ndarray) -> Iterator[Result]:
+        """The solver's results on some targets."""
+        for count, number in enumerate(numbers):
+            if self.lost >= PATIENCE:
+                yield Result(number, trial, "abandoned", False, False, self.contest.settings.timeout)
+                continue
+            spent = time.perf_counter()
+            try:
+                if self.prepare() is not None:
+                    return
+                if count == 0:
+                    self._ask(number, trial, 1, seeds[number], min(0.005, self.contest.settings.timeout))
+                spent = time.perf_counter()
+                result = self.solve(number, trial, seeds[number])
+                self.lost = 0
+            except WorkerFailure as failure:
+                self.lost += 1
+                self._prepared_start = -1
+                seconds = time.perf_counter() - spent
+                result = Result(number, trial, failure.status, False, False, seconds, note=failure.note)
+            yield result
+
+    def solve(self, number: int, trial: int, seed: np.ndarray) -> Result:
+        """One target: asked, and asked again from another seed while its answers collide and there is time."""
+        contest, settings = self.contest, self.contest.settings
+        verifier = contest.verifier
+        rejecting = settings.rejection and not self.contestant.collision
+        rng = np.random.default_rng((settings.seed, trial, number, 3))
+        sums = {"time": 0.0, "processor": 0.0, "collision_time": 0.0, "evaluations": 0, "restarts": 0}
+        candidates, start, q = 0, seed, None
+        while True:
+            answer = self._ask(number, trial, 2 + candidates, start, max(settings.timeout - sums["time"], 1e-4))
+            if "q" not in answer:
+                return self._failed(answer, number, trial)
+            for name in sums:
+                sums[name] += answer.get(name) or 0
+            if answer["q"] is None:
+                break
+            assert self._task is not None
+            q = self._task.posture(answer["q"], seed)
+            candidates += 1
+            if not rejecting:
+                break
+            before = time.perf_counter()
+            collides = verifier.collides(q)
+            seconds = time.perf_counter() - before
+            sums["time"] += seconds
+            sums["collision_time"] += seconds
+            if not collides:
+                break
+            q, start = None, seed if settings.seeding == "keep" else contest.scenario.robot.random(rng)
+            if sums["time"] >= settings.timeout:
+                break
+        counts: dict[str, Any] = {"candidates": answer.get("candidates", candidates)}
+        counts["evaluations"] = sums["evaluations"] if "evaluations" in answer else None
+        counts["restarts"] = sums["restarts"] + max(candidates - 1, 0) if "restarts" in answer else None
+        times = {"processor": sums["processor"], "collision_time": sums["collision_time"]}
+        return self._judged(number, trial, seed, q, sums["time"], {**counts, **times})
+
+    def _judged(
+        self, number: int, trial: int, seed: np.ndarray, q: np.ndarray | None, seconds: float, extras: dict[str, Any]
+    ) -> Result:
+        """A result from a claimed posture, with what separate code says of it."""
+        if q is None:
+            return Result(number, trial, "missed", False, False, seconds, **extras)
+        scenario, verifier = self.contest.scenario, self.contest.verifier
+        verdict = verifier.check(scenario.of(number), q)
+        extras |= {"position_error": verdict.position_error, "rotation_error": verdict.rotation_error}
+        if not verdict.holds:
+            return Result(number, trial, "false", True, False, seconds, q=q, note=verdict.reason, **extras)
+        in_time = (
+            seconds <= LATE * self.contest.settings.timeout + 1e-3 or self.contest.settings.evaluations is not None
+        )
+        quality = {
+            "seed_distance": float(np.abs(q - seed).max()),
+            "limit_margin": limit_margin(scenario, q),
+            "clearance": verifier.clearance(q),
+            "manipulability": float(manipulability(scenario.robot.jacobian(scenario.link, q))),
+        }
+        return Result(number, trial, "solved" if in_time else "late", True, True, seconds, q=q, **extras, **quality)
+
+    def _failed(self, answer: dict[str, Any], number: int, trial: int) -> Result:
+        if "memory" in answer:
+            self.worker.kill()
+            raise WorkerFailure("memory", "it ran out of memory")
+        note = answer.get("error") or answer.get("unsupported") or "its answer makes no sense"
+        return Result(number, trial, "error", False, False, self.contest.settings.timeout, note=note)
+
+    def _ask(self, number: int, trial: int, attempt: int, seed: np.ndarray, timeout: float) -> dict[str, Any]:
+        settings, task = self.contest.settings, self._task
+        assert task is not None
+        stream = [(settings.seed * 1_000_003 + trial) * 1_000_003 + attempt, number]
+        request = {
+            "do": "solve", "target": task.target(self.contest.scenario.of(number)), "seed": task.seed(seed),
+            "timeout": timeout, "rng": stream,
+        }  # fmt: skip
+        return self.worker.ask(request, timeout + settings.grace)
+
+    def _is_ready(self) -> bool:
+        worker = self.worker
+        return worker.running and worker.starts == self._prepared_start and worker.prepared_for is self
+
+
+def limit_margin(scenario: Scenario, q: np.ndarray) -> float | None:
+    """The least distance of a joint to its nearer limit, as a share of its range; None without limited joints."""
+    lower, upper = scenario.robot.lower, scenario.robot.upper
+    limited = np.isfinite(lower) & np.isfinite(upper) & (upper > lower)
+    if not limited.any():
+        return None
+    q, lower, upper = q[limited], lower[limited], upper[limited]
+    return float((np.minimum(q - lower, upper - q) / (upper - lower)).min())

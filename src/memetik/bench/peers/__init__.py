@@ -1,0 +1,1 @@
+"""Solvers that take part: adapters, each in a process and, where it must be, in an environment of its own."""

@@ -1,0 +1,39 @@
+"""memetik's own methods, in the words of the benchmark."""
+
+import pickle
+
+import numpy as np
+
+
+class Ours:
+    """Problem.solve with `method`, a name or a preset, and its `parameters`; the scene is part of the problem."""
+
+    package = "memetik"
+    whole = True
+    collision = True
+
+    def prepare(self, task):
+        from memetik.bench.peers.registry import method_with
+
+        with open(task.problem, "rb") as file:
+            self.problem = pickle.load(file)
+        parameters = dict(task.parameters)
+        method = parameters.pop("method", "memetic")
+        self.evaluations = parameters.pop("evaluations", None)
+        self.method = method_with(method, parameters)
+        self.task = task
+
+    def solve(self, target, seed, timeout):
+        bound = {"timeout": timeout} if self.evaluations is None else {"evaluations": self.evaluations}
+        solution = self.problem.solve(*target, seed=seed, rng=self.task.stream, method=self.method, **bound)
+        counts, profile = solution.statistics, solution.profile
+        return {
+            "q": np.array(solution.q) if solution.success else None,
+            "evaluations": solution.evaluations,
+            "restarts": solution.restarts,
+            "candidates": counts.get("rejected", 0) + int(solution.success),
+            "collision_time": profile.get("predicates", 0.0),
+        }
+
+    def close(self):
+        pass

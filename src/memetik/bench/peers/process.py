@@ -1,0 +1,179 @@
+"""A solver's process seen from outside: asked with a deadline and a memory limit, ended when it breaks either."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+WORKER = Path(__file__).with_name("worker.py")
+
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""Solvers are compared on one core: linear algebra must not start threads of its own."""
+
+POLL = 0.02
+"""Seconds between looks at the process's memory while it works."""
+
+
+class WorkerFailure(Exception):
+    """The process did not answer; `status` is one of the store's: stopped, crashed, memory."""
+
+    def __init__(self, status: str, note: str):
+        super().__init__(note)
+        self.status, self.note = status, note
+
+
+@dataclass(frozen=True)
+class Command:
+    """How a solver's process is started: its Python, the adapter's file and class."""
+
+    python: str
+    adapter: Path
+    name: str
+
+
+class Worker:
+    """One process, started at its first request and anew after a failure.
+
+    core: the core to stay on, or None. memory: bytes that it may use.
+    """
+
+    def __init__(self, command: Command, *, core: int | None = None, memory: int = 4_000_000_000):
+        self.command, self.core, self.memory = command, core, memory
+        self.starts = 0
+        self.prepared_for: Any = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._errors: Any = None
+        self._buffer = b""
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def ask(self, request: dict[str, Any], deadline: float) -> dict[str, Any]:
+        """The answer to a request; WorkerFailure where there is none within `deadline` seconds."""
+        process = self._process if self.running else self._start()
+        assert process is not None
+        assert process.stdin is not None
+        try:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+        except OSError:
+            raise self._crashed() from None
+        return json.loads(self._line(process, time.monotonic() + deadline, deadline))
+
+    def close(self) -> None:
+        """Ends the process, politely at first."""
+        process, self._process = self._process, None
+        if process is not None and process.poll() is None:
+            with contextlib.suppress(OSError):
+                assert process.stdin is not None
+                process.stdin.write(b'{"do": "close"}\n')
+                process.stdin.close()
+            try:
+                process.wait(0.5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if process is not None and process.stdout is not None:
+            process.stdout.close()
+        if self._errors is not None:
+            self._errors.close()
+            self._errors = None
+
+    def kill(self) -> None:
+        """Ends the process at once."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self.close()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self.close()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115
+        arguments = [self.command.python, str(WORKER), str(self.command.adapter), self.command.name]
+        if self.core is not None:
+            arguments.append(str(self.core))
+        self._process = subprocess.Popen(
+            arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            bufsize=0,
+            start_new_session=True,  # an interrupt of the terminal is for the runner, which lets targets finish
+            env={**os.environ, **ONE_THREAD},
+        )
+        self._buffer = b""
+        self.starts += 1
+        return self._process
+
+    def _line(self, process: subprocess.Popen[bytes], until: float, deadline: float) -> bytes:
+        assert process.stdout is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            while b"\n" not in self._buffer:
+                left = until - time.monotonic()
+                if left <= 0.0:
+                    self.kill()
+                    raise WorkerFailure("stopped", f"it gave no answer within {deadline:.3g} s and was ended")
+                if selector.select(min(left, POLL)):
+                    chunk = os.read(process.stdout.fileno(), 1 << 16)
+                    if not chunk:
+                        raise self._crashed()
+                    self._buffer += chunk
+                elif (used := memory_of(process.pid)) > self.memory:
+                    self.kill()
+                    raise WorkerFailure(
+                        "memory", f"it used {used / 1e6:.0f} MB, more than the {self.memory / 1e6:.0f} MB allowed"
+                    )
+        line, self._buffer = self._buffer.split(b"\n", 1)
+        return line
+
+    def _crashed(self) -> WorkerFailure:
+        process, said = self._process, self._last_words()
+        code = None
+        if process is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = process.wait(1.0)
+        self.kill()
+        how = f"by signal {-code}" if code is not None and code < 0 else f"with code {code}"
+        return WorkerFailure("crashed", f"its process ended {how}" + (f": {said}" if said else ""))
+
+    def _last_words(self) -> str:
+        if self._errors is None:
+            return ""
+        with contextlib.suppress(OSError, ValueError):
+            size = self._errors.seek(0, os.SEEK_END)
+            self._errors.seek(max(0, size - 2000))
+            lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+            return lines[-1][:300] if lines else ""
+        return ""
+
+
+def memory_of(pid: int) -> int:
+    """Bytes of memory that a process holds; 0 where the system does not say."""
+    if sys.platform != "linux":
+        return 0
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def run_once(command: Command, requests: Sequence[dict[str, Any]], deadline: float) -> list[dict[str, Any]]:
+    """The answers of a process that lives for these requests only."""
+    worker = Worker(command)
+    try:
+        return [worker.ask(request, deadline) for request in requests]
+    finally:
+        worker.close()

@@ -1,0 +1,111 @@
+"""What an adapter is told of a scenario, as plain data: a serial chain, or a file with the whole problem."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memetik.bench.scenarios.scenario import Scenario
+from memetik.goals.pose import Pose
+from memetik.robot.robot import Robot
+from memetik.robot.transforms import inverse
+
+
+class Unsupported(Exception):
+    """A scenario is not for solvers of serial chains; the text says why."""
+
+
+class ChainTask:
+    """The chain from a robot's base to the one link that a scenario asks a pose of.
+
+    entries: (n,) where the chain's joints are in the robot's q.
+    """
+
+    def __init__(self, scenario: Scenario):
+        robot, link = scenario.robot, scenario.link
+        goal = scenario.goals[0]
+        if len(scenario.goals) > 1 or not isinstance(goal, Pose):
+            raise Unsupported("it solves for one pose of one link, and this scenario asks for something else")
+        joints = [j for name in reversed((link, *robot.ancestors(link))) if (j := robot.parent_joint(name)) is not None]
+        moving = [joint for joint in joints if joint.kind != "fixed"]
+        for joint in moving:
+            if joint.kind not in ("revolute", "continuous", "prismatic") or any(joint.anchor) or joint.mimic:
+                raise Unsupported(f"it solves for serial chains, and joint {joint.name!r} is {joint.kind} or coupled")
+        self.entries = np.array([robot.joint_index(joint.name) for joint in moving])
+        self._to_base = inverse(robot.base_pose)
+        chain = bare(robot.at(np.eye(4)).chain(robot.base, link))
+        zero = np.zeros(chain.dof)
+        frames = [chain.pose(joint.child, zero) for joint in moving]
+        unit = [np.asarray(joint.axis) / np.linalg.norm(joint.axis) for joint in moving]
+        lower, upper = robot.lower[self.entries], robot.upper[self.entries]
+        self.data: dict[str, Any] = {
+            "urdf": chain.to_urdf(),
+            "base": robot.base,
+            "tip": link,
+            "joints": [joint.name for joint in moving],
+            "kinds": [joint.kind for joint in moving],
+            "lower": lower.tolist(),
+            "upper": upper.tolist(),
+            "axes": [(frame[:3, :3] @ axis).tolist() for frame, axis in zip(frames, unit, strict=True)],
+            "points": [frame[:3, 3].tolist() for frame in frames],
+            "tip_pose": chain.pose(link, zero).tolist(),
+            "position_tolerance": goal.position_tolerance,
+            "rotation_tolerance": goal.rotation_tolerance,
+        }
+
+    def target(self, targets: tuple[np.ndarray, ...]) -> list[Any]:
+        return (self._to_base @ targets[0]).tolist()
+
+    def seed(self, q: np.ndarray) -> list[float]:
+        return q[self.entries].tolist()
+
+    def posture(self, answer: list[float], seed: np.ndarray) -> np.ndarray:
+        """The whole posture: the other joints keep the seed."""
+        q = np.array(seed, dtype=float)
+        if len(answer) == len(self.entries):
+            q[self.entries] = answer
+            return q
+        return np.array(answer, dtype=float)
+
+
+class WholeTask:
+    """All goals and joints: the adapter reads the problem from a file."""
+
+    def __init__(self, scenario: Scenario, folder: Path):
+        path = folder / f"{scenario.key}.problem"
+        if not path.exists():
+            path.write_bytes(pickle.dumps(scenario.problem))
+        goal: Any = scenario.goals[0]
+        self.data = {
+            "problem": str(path),
+            "position_tolerance": getattr(goal, "position_tolerance", None),
+            "rotation_tolerance": getattr(goal, "rotation_tolerance", None),
+        }
+
+    def target(self, targets: tuple[np.ndarray, ...]) -> list[Any]:
+        return [values.tolist() for values in targets]
+
+    def seed(self, q: np.ndarray) -> list[float]:
+        return q.tolist()
+
+    def posture(self, answer: list[float], seed: np.ndarray) -> np.ndarray:
+        return np.array(answer, dtype=float)
+
+
+Task = ChainTask | WholeTask
+
+
+def bare(robot: Robot) -> Robot:
+    """The robot without shapes and masses, which kinematics do not need."""
+    links = tuple(replace(link, inertial=None, collisions=(), visuals=()) for link in robot.description.links)
+    return Robot(replace(robot.description, links=links))
+
+
+def task_data(task: Task, timeout: float, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """What the worker is sent."""
+    return {**task.data, "timeout": timeout, "parameters": dict(parameters)}

@@ -1,0 +1,193 @@
+"""The process in which one solver lives: started with its own Python, it needs numpy and the solver, not memetik.
+
+    python worker.py ADAPTER.py CLASS [CORE]
+
+Requests come as lines of JSON on the standard input, answers leave as lines of JSON on what was the standard output.
+What the solver prints goes to the standard error. The process ends with its input, that is, with whoever started it.
+
+An adapter is a class of three methods:
+
+    prepare(task)                 gets ready for a robot and goals; NotImplementedError("why") where it cannot
+    solve(target, seed, timeout)  a posture, None, or {"q": posture or None, "evaluations": ..., "restarts": ...}
+    close()                       lets go of what it holds
+
+and, where it has other wants, of three attributes:
+
+    package = ""        the distribution whose version is recorded
+    whole = False       False: the serial chain to one link, with one pose as target. `target` is (4, 4) in the frame of
+                        the chain's base, `seed` and answer (n,) have the chain's joints only.
+                        True: all goals and joints. `target` is a list of arrays, one for each goal, `seed` (dof,).
+    collision = False   True: it looks at the scene by itself. Otherwise colliding answers are turned away outside, and
+                        it is asked again from another seed while there is time (rejection sampling).
+
+A task has the attributes
+    urdf                            text: the chain alone, without shapes
+    base, tip                       names of its first and last link
+    joints, kinds                   names and kinds (revolute, continuous, prismatic) of the joints, from the base on
+    lower, upper                    (n,) limits; infinite where there are none
+    axes, points                    (n, 3) of each joint at the zero posture, in the base's frame
+    tip_pose                        (4, 4) of the last link there
+    position_tolerance, rotation_tolerance
+                                    metres, radians: norms that the errors must not exceed
+    timeout                         seconds that a solve will be given
+    parameters                      {} or what the user set
+    problem                         path of a pickled memetik Problem, for adapters that live where memetik does
+    rng                             a numpy generator, seeded anew before each solve; `stream` are its two seeds
+    random()                        a random posture (n,) of the chain within its limits
+    starts(seed, timeout)           the seed, then random postures until the time is over, for solvers without restarts
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+import threading
+import time
+
+import numpy as np
+
+ARRAYS = ("lower", "upper", "axes", "points", "tip_pose")
+
+
+def main() -> None:
+    requests, answers = os.fdopen(os.dup(0), "r", encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    path, name = sys.argv[1:3]
+    if len(sys.argv) > 3 and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {int(sys.argv[3])})
+    end_with_parent()
+    session = Session()
+    for line in requests:
+        request = json.loads(line)
+        try:
+            answer = session.answer(request, path, name)
+        except NotImplementedError as error:
+            answer = {"unsupported": str(error) or "it does not apply"}
+        except MemoryError:
+            answer = {"memory": True}
+        except (Exception, SystemExit) as error:
+            answer = {"error": f"{type(error).__name__}: {error}"[:500]}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+class Task:
+    """What the adapter is told, as attributes."""
+
+    def __init__(self, data: dict):
+        for key, value in data.items():
+            setattr(self, key, np.array(value, dtype=float) if key in ARRAYS else value)
+        self.reseed((0, 0))
+
+    def reseed(self, stream: tuple) -> None:
+        self.stream, self.rng = stream, np.random.default_rng(stream)
+
+    def random(self) -> np.ndarray:
+        limited = np.isfinite(self.lower) & np.isfinite(self.upper)
+        return self.rng.uniform(np.where(limited, self.lower, -np.pi), np.where(limited, self.upper, np.pi))
+
+    def starts(self, seed: np.ndarray, timeout: float):
+        end = time.perf_counter() + timeout
+        while True:
+            yield seed
+            if time.perf_counter() >= end:
+                return
+            seed = self.random()
+
+
+class Session:
+    """The adapter, and the task that it was prepared for."""
+
+    def __init__(self) -> None:
+        self.adapter = None
+        self.task = Task({})
+
+    def answer(self, request: dict, path: str, name: str) -> dict:
+        if request["do"] == "prepare":
+            return self.prepare(request["task"], path, name)
+        if request["do"] == "solve":
+            return self.solve(request)
+        if self.adapter is not None:
+            self.adapter.close()
+        return {}
+
+    def prepare(self, task: dict, path: str, name: str) -> dict:
+        if self.adapter is not None:
+            self.adapter.close()
+        self.adapter = load_adapter(path, name)()
+        self.task = Task(task)
+        self.adapter.prepare(self.task)
+        return {"version": version_of(getattr(self.adapter, "package", ""))}
+
+    def solve(self, request: dict) -> dict:
+        target = request["target"]
+        whole = getattr(self.adapter, "whole", False)
+        target = [np.array(values, dtype=float) for values in target] if whole else np.array(target, dtype=float)
+        seed = np.array(request["seed"], dtype=float)
+        self.task.reseed(tuple(request["rng"]))
+        before, start = time.process_time(), time.perf_counter()
+        found = self.adapter.solve(target, seed, request["timeout"])
+        seconds, processor = time.perf_counter() - start, time.process_time() - before
+        extras = dict(found) if isinstance(found, dict) else {"q": found}
+        q = extras.pop("q")
+        answer = {"q": None if q is None else np.asarray(q, dtype=float).ravel().tolist()}
+        return {
+            **answer,
+            "time": seconds,
+            "processor": processor,
+            **{key: plain(value) for key, value in extras.items()},
+        }
+
+
+def load_adapter(path: str, name: str) -> type:
+    """The class of that name in a file."""
+    specification = importlib.util.spec_from_file_location(
+        f"adapter_{os.path.basename(path).removesuffix('.py')}", path
+    )
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module
+    specification.loader.exec_module(module)
+    return getattr(module, name)
+
+
+def version_of(package: str) -> str:
+    if not package:
+        return ""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def end_with_parent() -> None:
+    """Ends this process when the one that started it does, even in the middle of a solve."""
+    if sys.platform == "linux":
+        import ctypes
+        import signal
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+if __name__ == "__main__":
+    # The script's own folder must not hide packages of the same names.
+    sys.path[:] = [
+        entry for entry in sys.path if os.path.abspath(entry or ".") != os.path.dirname(os.path.abspath(__file__))
+    ]
+    main()

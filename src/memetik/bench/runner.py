@@ -1,0 +1,331 @@
+"""Runs a specification: scenarios made, solvers asked in turns, every result kept at once, resumed where it stopped."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import multiprocessing
+import os
+import queue
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memetik.bench.contest import BLOCK, Contest, Settings, Stable
+from memetik.bench.machine import machine_facts, package_versions, usable_cores
+from memetik.bench.peers.process import WorkerFailure
+from memetik.bench.peers.registry import Contestant, MissingPeerError, contestant
+from memetik.bench.scenarios import Scenario, scenario
+from memetik.bench.scenarios.build import NoReachableTarget
+from memetik.bench.seeding import default_seeding
+from memetik.bench.spec import Spec
+from memetik.bench.store import Result, Run, Store
+from memetik.errors import InvalidInputError, MemetikError, UnknownNameError
+
+
+class Progress:
+    """What a run tells while it goes on; this one says nothing."""
+
+    def searching(self, what: str, done: int, total: int) -> None:
+        """Targets searched for reachability."""
+
+    def begin(self, total: int) -> None:
+        """So many results are to come."""
+
+    def advance(self, label: str) -> None:
+        """One more result."""
+
+    def say(self, text: str) -> None:
+        """Something that the user should know."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One scenario with one set of settings: the contestants, and the run of each in the store."""
+
+    scenario: Scenario
+    settings: Settings
+    contestants: tuple[Contestant, ...]
+    runs: tuple[Run, ...]
+
+
+@dataclass
+class Outcome:
+    """What a run did: results that were there before and are new, solvers left out and scenarios without targets."""
+
+    store: Path
+    before: int = 0
+    new: int = 0
+    left: int = 0
+    remarks: list[str] = field(default_factory=list)
+
+
+def run(
+    spec: Spec, store: str | os.PathLike[str], progress: Progress | None = None, *, cluster: str | None = None
+) -> Outcome:
+    """Does what a specification asks for, but for results that the store has already.
+
+    Every result is in the store as soon as it is known; after an interruption the same call goes on.
+    cluster: the address of a dask scheduler, or "local"; its workers do the solving, this process keeps the store.
+    """
+    progress = progress or Progress()
+    spec = spec.checked()
+    contestants, remarks = find_contestants(spec)
+    with Store(store) as opened:
+        outcome = Outcome(opened.path, remarks=remarks)
+        for text in remarks:
+            progress.say(text)
+        units = prepare_units(spec, contestants, opened, outcome, progress)
+        finished = {r.key: opened.finished(r) for unit in units for r in unit.runs}
+    for unit in units:
+        rows = {(k, trial) for k in range(len(unit.scenario)) for trial in range(spec.trials)}
+        for r in unit.runs:
+            outcome.before += len(rows & finished[r.key])
+            outcome.left += len(rows - finished[r.key])
+    progress.begin(outcome.left)
+    items = [(unit, trial) for trial in range(spec.trials) for unit in range(len(units))]
+    labels = (
+        _lanes(spec, units, items, outcome.store) if cluster is None else _shared(spec, units, outcome.store, cluster)
+    )
+    for label in labels:
+        outcome.new += 1
+        progress.advance(label)
+    outcome.left -= outcome.new
+    return outcome
+
+
+def find_contestants(spec: Spec) -> tuple[list[Contestant], list[str]]:
+    """The solvers that are there, and a sentence on each that is not."""
+    found, remarks = [], []
+    for entry in spec.solvers:
+        try:
+            found.append(contestant(entry.name, label=entry.label, parameters=entry.parameters))
+        except (MissingPeerError, UnknownNameError) as error:
+            if isinstance(error, UnknownNameError) and not spec.optional:
+                raise
+            remarks.append(f"left out: {error}")
+    labels = [c.label for c in found]
+    if len(set(labels)) < len(labels):
+        raise InvalidInputError(f"labels of solvers must differ; they are {', '.join(labels)}.")
+    if not found:
+        raise InvalidInputError("none of the solvers is there. " + " ".join(remarks))
+    return found, remarks
+
+
+def prepare_units(
+    spec: Spec, contestants: Sequence[Contestant], store: Store, outcome: Outcome, progress: Progress
+) -> list[Unit]:
+    """All scenarios, with their runs in the store. Solvers that do not apply are noted there and left out."""
+    machine, units = store.add_machine(machine_facts()), []
+    with Stable() as stable:
+        versions = {c.label: "" for c in contestants}
+        for name, robot in spec.pairs():
+            made = _scenario(spec, name, robot, outcome, progress)
+            if made is None:
+                continue
+            key = store.add_scenario(made)
+            for settings in spec.settings(default_seeding(made)):
+                chosen, runs = [], []
+                contest = Contest(made, contestants, settings, stable)
+                for entrant in contest.entrants:
+                    who = entrant.contestant
+                    with contextlib.suppress(WorkerFailure):
+                        entrant.prepare(warm=False)
+                    versions[who.label] = entrant.version or versions[who.label]
+                    packages = package_versions()
+                    if who.origin != "method":
+                        packages[who.name] = versions[who.label]
+                    r = store.add_run(
+                        key, who.name, label=who.label, timeout=settings.timeout, seeding=settings.seeding,
+                        settings={**settings.recorded, "parameters": dict(who.parameters)}, machine=machine,
+                        versions=store.add_versions(packages),
+                    )  # fmt: skip
+                    if entrant.unsupported is not None:
+                        store.note(r, f"not applicable: {entrant.unsupported}")
+                        text = f"{who.label} does not take part in {name} of {made.robot.name}: {entrant.unsupported}."
+                        outcome.remarks.append(text)
+                        progress.say(text)
+                        continue
+                    chosen.append(who)
+                    runs.append(r)
+                if chosen:
+                    units.append(Unit(made, settings, tuple(chosen), tuple(runs)))
+    return units
+
+
+def _scenario(spec: Spec, name: str, robot: str | None, outcome: Outcome, progress: Progress) -> Scenario | None:
+    count = 0
+
+    def searched() -> None:
+        nonlocal count
+        count += 1
+        progress.searching(f"{name} of {robot}" if robot else name, count, spec.targets)
+
+    position, rotation = spec.tolerance
+    options = spec.options.get(name, spec.options.get(name.partition(":")[0], {}))
+    try:
+        made = scenario(
+            name, robot, targets=spec.targets, seed=spec.seed, reachability=spec.reachability,
+            position_tolerance=position, rotation_tolerance=rotation, progress=searched, **options,
+        )  # fmt: skip
+    except NoReachableTarget as error:
+        outcome.remarks.append(str(error))
+        progress.say(str(error))
+        return None
+    if len(made) < spec.targets:
+        text = f"{name} of {made.robot.name}: only {len(made)} of {made.metadata['searched']} targets are reachable."
+        outcome.remarks.append(text)
+        progress.say(text)
+    return made
+
+
+def play(unit: Unit, trial: int, store: Store, stable: Stable, go_on: Callable[[], bool]) -> Iterator[str]:
+    """Plays a unit's trial and keeps every result; yields the label of the solver for each. Stops when told to."""
+    finished = [store.finished(r) for r in unit.runs]
+    contest = Contest(unit.scenario, unit.contestants, unit.settings, stable)
+    wanted = lambda which, number: (number, trial) not in finished[which]  # noqa: E731
+    for which, result in contest.play(range(len(unit.scenario)), trial, wanted):
+        store.add_result(unit.runs[which], result)
+        yield unit.contestants[which].label
+        if not go_on():
+            return
+
+
+def _lanes(spec: Spec, units: list[Unit], items: list[tuple[int, int]], store: Any) -> Iterator[str]:
+    """All items done, on one core in this process or on several in others."""
+    deadline = None if spec.budget is None else time.monotonic() + spec.budget
+    cores = usable_cores()
+    jobs = min(spec.jobs, len(cores), len(items))
+    if jobs > 1:
+        yield from _parallel(units, items, store, deadline, cores[-jobs:])
+        return
+    with Store(store) as opened, Stable(cores[-1]) as stable, _pinned(cores[-1]):
+        for unit, trial in items:
+            yield from play(units[unit], trial, opened, stable, lambda: _time_left(deadline))
+
+
+def _shared(spec: Spec, units: list[Unit], store: Any, cluster: str) -> Iterator[str]:
+    """All items done by the workers of a cluster; this process writes what they find."""
+    from memetik.bench.cluster import workers
+
+    with Store(store) as opened, workers(cluster) as hands:
+        items = []
+        for trial in range(spec.trials):
+            for index, unit in enumerate(units):
+                finished = [opened.finished(r) for r in unit.runs]
+                for begin in range(0, len(unit.scenario), BLOCK):
+                    numbers = range(begin, min(begin + BLOCK, len(unit.scenario)))
+                    asked = [[k for k in numbers if (k, trial) not in done] for done in finished]
+                    if any(asked):
+                        items.append((index, trial, asked))
+        for k, results in hands.run(_play_block, units, items):
+            unit = units[items[k][0]]
+            for which, result in results:
+                opened.add_result(unit.runs[which], result)
+                yield unit.contestants[which].label
+
+
+_stable: Stable | None = None
+
+
+def _play_block(units: list[Unit], item: tuple[int, int, list[list[int]]]) -> list[tuple[int, Result]]:
+    """What a worker of a cluster does: some targets of a unit. Solvers' processes stay for the next ones."""
+    global _stable
+    if _stable is None:
+        _stable = Stable()
+        atexit.register(_stable.close)
+    index, trial, asked = item
+    unit = units[index]
+    # Where a solver lives is this machine's business.
+    there = [contestant(c.source, label=c.label, parameters=c.given) for c in unit.contestants]
+    contest = Contest(unit.scenario, there, unit.settings, _stable)
+    numbers = sorted({k for some in asked for k in some})
+    return list(contest.play(numbers, trial, lambda which, number: number in asked[which]))
+
+
+def _time_left(deadline: float | None) -> bool:
+    return deadline is None or time.monotonic() < deadline
+
+
+@contextlib.contextmanager
+def _pinned(core: int) -> Iterator[None]:
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _parallel(
+    units: list[Unit], items: list[tuple[int, int]], store: Any, deadline: float | None, cores: list[int]
+) -> Iterator[str]:
+    """A process for each core; each takes the next item when it is done with one."""
+    context = multiprocessing.get_context("spawn")
+    work, said, stop = context.Queue(), context.Queue(), context.Event()
+    for item in items:
+        work.put(item)
+    for _ in cores:
+        work.put(None)
+    left = None if deadline is None else deadline - time.monotonic()
+    lanes = [
+        context.Process(target=_lane, args=(units, store, core, left, os.getpid(), work, said, stop), daemon=True)
+        for core in cores
+    ]
+    for lane in lanes:
+        lane.start()
+    running = len(lanes)
+    try:
+        while running:
+            try:
+                message = said.get(timeout=0.5)
+            except queue.Empty:
+                dead = [lane for lane in lanes if not lane.is_alive() and lane.exitcode not in (0, None)]
+                if dead:
+                    raise MemetikError(f"a process of the benchmark ended with code {dead[0].exitcode}.") from None
+                continue
+            if message is None:
+                running -= 1
+            elif isinstance(message, BaseException):
+                raise message
+            else:
+                yield message
+    finally:
+        stop.set()
+        for lane in lanes:
+            lane.join(10.0)
+            if lane.is_alive():
+                lane.kill()
+
+
+def _lane(
+    units: list[Unit], store: Any, core: int, seconds: float | None, parent: int, work: Any, said: Any, stop: Any
+) -> None:
+    """What one core's process does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    deadline = None if seconds is None else time.monotonic() + seconds
+
+    def go_on() -> bool:
+        return not stop.is_set() and os.getppid() == parent and _time_left(deadline)
+
+    try:
+        with Store(store) as opened, Stable(core) as stable, _pinned(core):
+            while go_on() and (item := work.get()) is not None:
+                unit, trial = item
+                for label in play(units[unit], trial, opened, stable, go_on):
+                    said.put(label)
+    except Exception as error:
+        said.put(error if isinstance(error, MemetikError) else MemetikError(f"{type(error).__name__}: {error}"))
+        return
+    said.put(None)

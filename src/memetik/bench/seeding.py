@@ -1,0 +1,96 @@
+"""Where solvers start from: the same posture for all, drawn anew for each target and trial where it is random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from memetik.bench.scenarios.scenario import REACHABLE, Scenario
+from memetik.errors import InvalidInputError, MemetikError, suggest
+
+SEEDINGS = {
+    "random": "a random posture",
+    "middle": "the middle of the limits",
+    "given": "the scenario's own posture for the target",
+    "straight": "the tool straight, in front of the opening where there is one",
+    "another": "a posture that solves another target",
+    "keep": "a random posture, kept after a rejected candidate instead of drawing another",
+}
+"""Seed strategies by name."""
+
+
+def seeds_of(scenario: Scenario, seeding: str, trial: int, seed: int = 0) -> np.ndarray:
+    """The postures (N, dof) from which solvers start in a trial."""
+    if seeding not in SEEDINGS:
+        raise InvalidInputError(f"seeding {seeding!r} is unknown; {suggest(seeding, SEEDINGS)}")
+    return _STRATEGIES[seeding](scenario, np.random.default_rng((seed, trial, 2)))
+
+
+def default_seeding(scenario: Scenario) -> str:
+    """The strategy of a scenario where the user names none."""
+    return scenario.metadata.get("seeding", "random")
+
+
+def _random(scenario: Scenario, rng: np.random.Generator) -> np.ndarray:
+    return scenario.robot.random(rng, len(scenario))
+
+
+def _middle(scenario: Scenario, rng: np.random.Generator) -> np.ndarray:
+    return np.repeat(np.array(scenario.robot.neutral)[None], len(scenario), axis=0)
+
+
+def _given(scenario: Scenario, rng: np.random.Generator) -> np.ndarray:
+    return scenario.seeds
+
+
+def _straight(scenario: Scenario, rng: np.random.Generator) -> np.ndarray:
+    return np.repeat(straight_posture(scenario)[None], len(scenario), axis=0)
+
+
+def _another(scenario: Scenario, rng: np.random.Generator) -> np.ndarray:
+    known = np.flatnonzero(scenario.reachable == REACHABLE)
+    if len(known) < 2:
+        raise InvalidInputError(
+            f"seeding 'another' needs two targets of {scenario.name!r} with known postures; it has {len(known)}."
+        )
+    chosen = rng.choice(known, len(scenario))
+    same = chosen == np.arange(len(scenario))
+    chosen[same] = known[(np.searchsorted(known, chosen[same]) + 1) % len(known)]
+    return scenario.witnesses[chosen]
+
+
+_STRATEGIES: dict[str, Callable[[Scenario, np.random.Generator], np.ndarray]] = {
+    "random": _random,
+    "middle": _middle,
+    "given": _given,
+    "straight": _straight,
+    "another": _another,
+    "keep": _random,
+}
+
+
+def straight_posture(scenario: Scenario) -> np.ndarray:
+    """The robot's state "straight" (the middle of the limits where it has none), and where the scene has an opening,
+    the arm placed such that the straight tool has entered it by 10 cm along its axis."""
+    from memetik.goals.direction import AlignAxis
+    from memetik.goals.pose import Position
+    from memetik.solve.problem import Problem
+
+    robot = scenario.robot
+    try:
+        state = next(s for s in robot.description.semantics.states if s.name == "straight")
+    except StopIteration:
+        return np.array(robot.neutral)
+    posture = robot.state("straight", state.group, default=robot.neutral)
+    opening = scenario.metadata.get("opening")
+    if opening is None:
+        return posture
+    axis = np.asarray(opening["axis"])
+    goals = [Position(scenario.link), AlignAxis(scenario.link, axis="z")]
+    try:
+        problem = Problem(robot, goals, scene=scenario.scene, fixed={name: v[0] for name, v in state.values.items()})
+        found = problem.solve(np.asarray(opening["centre"]) + 0.1 * axis, axis, seed=posture, evaluations=100_000)
+    except MemetikError:
+        return posture
+    return found.q if found.success else posture

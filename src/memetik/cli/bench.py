@@ -1,0 +1,349 @@
+"""`memetik bench`: solvers, scenes and robots compared."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from memetik.cli.output import JSON_OPTION, print_json, print_table
+
+bench = typer.Typer(help="Compare solvers, scenes and robots.", no_args_is_help=True)
+peers = typer.Typer(help="Solvers of others: which are there, and how to get the rest.", invoke_without_command=True)
+bench.add_typer(peers, name="peers")
+
+STORE = typer.Argument(..., help="A store of results.", show_default=False)
+
+
+@bench.command()
+def run(
+    spec: str = typer.Argument(None, help="A TOML file, or a bundled one: quick, suite, soak.", show_default=False),
+    robot: list[str] = typer.Option([], "--robot", "-r", help="A robot; robot:group is a part. Repeatable."),
+    scenario: list[str] = typer.Option([], "--scenario", "-s", help="A scenario, or a scenario's file. Repeatable."),
+    solver: list[str] = typer.Option([], "--solver", "-m", help="A method, a peer, or adapter.py:Class. Repeatable."),
+    targets: int = typer.Option(None, "--targets", "-n", help="Targets for each scenario.", show_default="200"),
+    timeout: list[float] = typer.Option([], "--timeout", "-t", help="Seconds for a target.", show_default="0.1"),
+    trials: int = typer.Option(None, "--trials", "-k", help="How often all is repeated.", show_default="3"),
+    store: Path = typer.Option(Path("bench.db"), "--store", help="The file of results; the same command resumes."),
+    seeding: list[str] = typer.Option([], help="random, middle, given, straight, another or keep."),
+    rejection: bool = typer.Option(None, help="Ask solvers that see no scene again.", show_default="on"),
+    reachability: str = typer.Option(None, help="only reachable targets, or check, or skip.", show_default="only"),
+    tolerance: str = typer.Option(None, help="Metres and radians: '1e-4 1e-3'.", show_default="1e-5 1e-5"),
+    evaluations: int = typer.Option(None, help="Bound memetik's methods by work instead of time."),
+    seed: int = typer.Option(None, help="Of the random numbers.", show_default="0"),
+    jobs: int = typer.Option(None, "--jobs", "-j", help="Cores used at once.", show_default="1"),
+    memory: float = typer.Option(None, help="Gigabytes that a solver may use.", show_default="4"),
+    grace: float = typer.Option(None, help="Seconds after the timeout until a solver is ended.", show_default="1"),
+    budget: float = typer.Option(None, help="Seconds after which no further target is begun."),
+    cluster: str = typer.Option(None, help="Run on a dask cluster: its address, or 'local'."),
+    as_json: bool = JSON_OPTION,
+) -> None:
+    """Run solvers on robots in scenarios. Nothing is asked twice: the same command goes on where it was stopped."""
+    from memetik.bench.runner import run as run_benchmark
+    from memetik.bench.spec import Spec, load_spec, solver_spec
+    from memetik.bench.store import Store
+    from memetik.bench.summary import summary
+
+    chosen = (load_spec(spec) if spec else Spec()).updated(
+        robots=tuple(robot), scenarios=tuple(scenario), solvers=tuple(solver_spec(text) for text in solver),
+        targets=targets, timeouts=tuple(timeout), trials=trials, seedings=tuple(seeding), rejection=rejection,
+        reachability=reachability, tolerance=_numbers(tolerance, 2, "--tolerance"), evaluations=evaluations,
+        seed=seed, jobs=jobs, memory=None if memory is None else int(memory * 1e9), grace=grace, budget=budget,
+    )  # fmt: skip
+    if spec is None and not solver:
+        chosen = chosen.updated(solvers=(solver_spec("memetic"),))
+    progress = _Bars()
+    stopped = False
+    try:
+        with progress:
+            outcome = run_benchmark(chosen, store, progress, cluster=cluster)
+    except KeyboardInterrupt:
+        stopped = True
+    with Store(store) as opened:
+        lines = [line for line in summary(opened) if _asked_for(line, chosen)]
+    if as_json:
+        print_json("memetik.bench.run/1", {
+            "store": str(store), "stopped": stopped, "remarks": [] if stopped else outcome.remarks,
+            "results": None if stopped else {"before": outcome.before, "new": outcome.new, "left": outcome.left},
+            "runs": [vars(line) for line in lines],
+        })  # fmt: skip
+    else:
+        _print_lines(lines)
+        if stopped or outcome.left:
+            left = "" if stopped else f" {outcome.left} results are left:"
+            print(f"Stopped.{left} The same command goes on.")
+        print(f"Results are in {store}; memetik bench report {store} -o report.html shows them.")
+    if stopped:
+        raise typer.Exit(130)
+
+
+@bench.command("ls")
+def list_runs(store: Path = STORE, as_json: bool = JSON_OPTION) -> None:
+    """List the runs of a store."""
+    from memetik.bench.store import Store
+
+    with Store(store, must_exist=True) as opened:
+        runs = opened.runs()
+    if as_json:
+        names = [name for name in runs.dtype.names or () if name != "settings"]
+        print_json("memetik.bench.ls/1", {"runs": [{name: _plain(run[name]) for name in names} for run in runs]})
+        return
+    print_table(
+        ("run", "started", "robot", "scenario", "solver", ">timeout", "seeding", ">targets", ">trials", ">results",
+         ">solved", "~note"),
+        [(r.run[:8], r.started[:16].replace("T", " "), r.robot, r.scenario, r.label, f"{r.timeout:g} s", r.seeding,
+          r.targets, r.trials, r.results, r.solved, r.note) for r in runs],
+    )  # fmt: skip
+
+
+@bench.command()
+def show(
+    store: Path = STORE,
+    robot: list[str] = typer.Option([], "--robot", "-r", help="Only these robots."),
+    scenario: list[str] = typer.Option([], "--scenario", "-s", help="Only these scenarios."),
+    solver: list[str] = typer.Option([], "--solver", "-m", help="Only these solvers or labels."),
+    as_json: bool = JSON_OPTION,
+) -> None:
+    """Show what came of the runs: share solved, times, what was claimed wrongly, and the machines."""
+    from memetik.bench.store import Store
+    from memetik.bench.summary import summary
+
+    with Store(store, must_exist=True) as opened:
+        lines = summary(opened, robots=robot or None, scenarios=scenario or None, solvers=solver or None)
+        machines, versions = opened.machines(), opened.versions()
+    if as_json:
+        print_json("memetik.bench.show/1", {
+            "runs": [vars(line) for line in lines], "machines": list(machines.values()),
+            "versions": list(versions.values()),
+        })  # fmt: skip
+        return
+    _print_lines(lines)
+    for facts in machines.values():
+        print(f"Machine: {facts['cpu']}, {facts['cores']} cores, {facts['memory'] / 1e9:.0f} GB, {facts['system']}.")
+
+
+@bench.command()
+def diff(
+    first: Path = typer.Argument(..., help="A store, or with a second solver the only one.", show_default=False),
+    second: Path = typer.Argument(None, help="Another store to compare with.", show_default=False),
+    solver: list[str] = typer.Option([], "--solver", "-m", help="Two solvers or labels of one store, or one of both."),
+    as_json: bool = JSON_OPTION,
+) -> None:
+    """Compare two stores run by run, or two solvers of one store, target by target."""
+    from memetik.bench.compare import compare
+
+    rows = compare(first, second, solver)
+    if as_json:
+        print_json("memetik.bench.diff/1", {"comparisons": [vars(row) for row in rows]})
+        return
+    print_table(
+        ("robot", "scenario", "first", "second", ">solved", ">solved", ">score ms", ">score ms", "~verdict"),
+        [(row.robot, row.scenario, row.first, row.second, f"{row.first_solved:.1%}", f"{row.second_solved:.1%}",
+          f"{row.first_score * 1e3:.3g}", f"{row.second_score * 1e3:.3g}", row.verdict) for row in rows],
+    )  # fmt: skip
+
+
+@bench.command()
+def export(
+    store: Path = STORE,
+    output: Path = typer.Option(..., "--output", "-o", help="A file: .csv, .parquet or .json.", show_default=False),
+    as_json: bool = JSON_OPTION,
+) -> None:
+    """Write all results as a table: one row for each target, solver and trial."""
+    from memetik.bench.export import export_results
+    from memetik.bench.store import Store
+
+    with Store(store, must_exist=True) as opened:
+        count = export_results(opened, output)
+    if as_json:
+        print_json("memetik.bench.export/1", {"output": str(output), "results": count})
+    else:
+        print(f"{count} results are in {output}.")
+
+
+@bench.command()
+def merge(
+    store: Path = typer.Argument(..., help="The store that takes over what the others have.", show_default=False),
+    others: list[Path] = typer.Argument(..., help="Stores, from this machine or others.", show_default=False),
+    as_json: bool = JSON_OPTION,
+) -> None:
+    """Put the results of other stores into one. What it has already stays as it is."""
+    from memetik.bench.store import Store
+
+    with Store(store) as opened:
+        counts = {str(other): opened.merge(other) for other in others}
+    if as_json:
+        print_json("memetik.bench.merge/1", {"store": str(store), "merged": counts})
+        return
+    for other, count in counts.items():
+        print(f"{count} results of {other} are now in {store}.")
+
+
+@bench.command()
+def sample(
+    mesh: Path = typer.Argument(..., help="A mesh: PLY, STL, OBJ, GLB, DAE.", show_default=False),
+    output: Path = typer.Option(..., "--output", "-o", help="The targets: .pcd or .ply.", show_default=False),
+    count: int = typer.Option(1000, "--count", "-n", help="How many targets."),
+    facing: str = typer.Option(None, help="Only faces whose normal is near this direction, such as +z or '0 0 1'."),
+    angle: float = typer.Option(45.0, help="Degrees that is near."),
+    within: str = typer.Option(None, help="Only in this box: 'x0 y0 z0 x1 y1 z1', metres."),
+    side: str = typer.Option("out", help="The side to touch: out (along the normals) or in."),
+    even: bool = typer.Option(False, help="Spread targets evenly instead of at random."),
+    seed: int = typer.Option(0, help="Of the random numbers."),
+    robot: str = typer.Option(None, help="Also write a scenario's file beside the targets, for this robot."),
+    as_json: bool = JSON_OPTION,
+) -> None:
+    """Make targets on chosen surfaces of a mesh: points with normals, as REACH keeps them."""
+    from memetik.bench.sample import Choice, sample_mesh
+
+    choice = Choice(facing, angle, within, side)
+    report = sample_mesh(mesh, output, count, choice, even=even, seed=seed, robot=robot)
+    if as_json:
+        print_json("memetik.bench.sample/1", report)
+        return
+    print(f"{report['count']} targets on {report['area']:.4g} m2 of {report['whole_area']:.4g} m2 are in {output}.")
+    if report["scenario"]:
+        print(f"Run them: memetik bench run --scenario {report['scenario']} --solver memetic")
+
+
+@bench.command("scenarios")
+def list_scenarios(as_json: bool = JSON_OPTION) -> None:
+    """List the built-in scenarios."""
+    from memetik.bench.scenarios import SCENARIOS
+
+    if as_json:
+        facts = [{"name": k, "argument": r.argument, "summary": r.summary} for k, r in SCENARIOS.items()]
+        print_json("memetik.bench.scenarios/1", {"scenarios": facts})
+        return
+    rows = [(f"{name}:{r.argument.upper()}" if r.argument else name, r.summary) for name, r in SCENARIOS.items()]
+    print_table(("scenario", "~targets"), rows)
+
+
+@peers.callback()
+def list_peers(context: typer.Context, as_json: bool = JSON_OPTION) -> None:
+    """List the solvers of others: which are there, and how to get the rest."""
+    if context.invoked_subcommand is not None:
+        return
+    from memetik.bench.peers.environments import peer_states
+
+    states = peer_states()
+    if as_json:
+        print_json("memetik.bench.peers/1", {"peers": states})
+        return
+    print_table(
+        ("peer", "state", "version", "~solver"),
+        [(s["name"], s["state"], s["version"], s["summary"]) for s in states],
+    )
+    if any(s["state"] == "missing" for s in states):
+        print("Those that are missing: memetik bench peers install NAME, or pip install into this environment.")
+
+
+@peers.command("install")
+def install_peer(
+    names: list[str] = typer.Argument(..., help="Peers, or 'all'.", show_default=False), as_json: bool = JSON_OPTION
+) -> None:
+    """Install peers, each in an environment of its own in the cache folder."""
+    from memetik.bench.peers.environments import install
+
+    installed = install(names, say=lambda text: print(text, file=sys.stderr))
+    if as_json:
+        print_json("memetik.bench.peers.install/1", {"peers": installed})
+        return
+    for entry in installed:
+        print(f"{entry['name']} {entry['version']} is in {entry['python']}.")
+
+
+class _Bars:
+    """Progress on a terminal: bars with the time left; remarks on either."""
+
+    def __init__(self) -> None:
+        self._progress: Any = None
+        self._task: Any = None
+        self._search: Any = None
+
+    def __enter__(self) -> _Bars:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (
+                "{task.description}",
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(),
+            )
+            self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def searching(self, what: str, done: int, total: int) -> None:
+        if self._progress is not None:
+            if self._search is None:
+                self._search = self._progress.add_task("", total=total)
+            self._progress.update(
+                self._search, description=f"reachable targets: {what}", completed=done, total=max(total, done)
+            )
+
+    def begin(self, total: int) -> None:
+        if self._progress is not None:
+            if self._search is not None:
+                self._progress.remove_task(self._search)
+            self._task = self._progress.add_task("solving", total=total)
+
+    def advance(self, label: str) -> None:
+        if self._progress is not None:
+            self._progress.update(self._task, advance=1, description=f"solving: {label:20.20}")
+
+    def say(self, text: str) -> None:
+        if self._progress is not None:
+            self._progress.console.print(text, highlight=False, markup=False)
+        else:
+            print(text, file=sys.stderr)
+
+
+def _numbers(text: str | None, count: int, what: str) -> tuple[float, ...] | None:
+    """Numbers from a flag, None where it is not given."""
+    from memetik.errors import InvalidInputError
+
+    if text is None:
+        return None
+    try:
+        numbers = tuple(float(word) for word in text.replace(",", " ").split())
+    except ValueError:
+        numbers = ()
+    if len(numbers) != count:
+        raise InvalidInputError(f"{what} takes {count} numbers, not {text!r}.")
+    return numbers
+
+
+def _asked_for(line: Any, spec: Any) -> bool:
+    labels = {s.label or s.name for s in spec.solvers} | {s.name for s in spec.solvers}
+    names = {label.rpartition(":")[2] for label in labels}
+    known = line.label in labels | names or line.label.partition(" (")[0] in labels | names
+    return known and line.scenario in spec.scenarios and line.timeout in spec.timeouts
+
+
+def _print_lines(lines: list[Any]) -> None:
+    print_table(
+        ("robot", "scenario", "solver", ">timeout", ">targets", ">trials", ">solved", ">mean ms", ">median", ">p99",
+         ">false", ">lost", "~note"),
+        [(x.robot, x.scenario, x.label, f"{x.timeout:g} s",
+          f"{x.targets}" + (f" (-{x.unreachable})" if x.unreachable else ""), x.trials, _figure(x.solved, ".1%"),
+          *(_figure(1e3 * value, ".3g") for value in (x.mean, x.median, x.p99)), x.false or "", x.lost or "", x.note)
+         for x in lines],
+    )  # fmt: skip
+
+
+def _figure(value: float, form: str) -> str:
+    return "" if value != value else format(value, form)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
