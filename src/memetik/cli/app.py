@@ -12,16 +12,18 @@ from typing import Any
 
 import typer
 
-from memetik.cli import bench, demo, doctor, fk, reach, robots, solve, studio
+from memetik.cli import bench, demo, doctor, fk, reach, robots, run, setup, solve, studio
 from memetik.errors import MemetikError
 
 VERBS: dict[str, Callable[..., Any]] = {
     "robots": robots.robots,
     "doctor": doctor.doctor,
+    "setup": setup.setup,
     "fk": fk.fk,
     "solve": solve.solve,
     "reach": reach.reach,
     "studio": studio.studio,
+    "run": run.run,
     "demo": demo.demo,
 }
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memetik.errors import InvalidInputError, UnknownNameError
-from memetik.motion.physics_model import HELD_BITS, WORLD_BITS, PhysicsModel, build_model, mujoco
+from memetik.motion.physics_model import HELD_BITS, ROBOT_BITS, WORLD_BITS, PhysicsModel, build_model, mujoco
 from memetik.motion.physics_shapes import wxyz
 from memetik.robot.transforms import inverse
 
@@ -66,6 +66,7 @@ class Simulation:
         self._options = {"loose": tuple(loose), "grips": tuple(grips), **options}
         self.physics: PhysicsModel = build_model(robot, scene, q=start, **self._options)
         self.data = self._mujoco.MjData(self.physics.model)
+        self._names = _body_names(self.physics.model)
         self._version = scene.version if scene is not None else 0
         self._world = _world_objects(scene)
         self.touches: list[Touch] = []
@@ -208,12 +209,11 @@ class Simulation:
     def _contacts(self) -> dict[tuple[str, str], float]:
         """Pairs of names that touch, with the forces between them in newtons; objects that lie on others left out."""
         model, data, found, wrench = self.physics.model, self.data, {}, np.zeros(6)
-        for number, contact in enumerate(data.contact[: data.ncon]):
-            labels = [model.body(model.geom_bodyid[geom]).name for geom in contact.geom]
-            if contact.dist > 0.0 or not any(label.startswith("link ") for label in labels):
-                continue
+        geoms = data.contact.geom
+        robots = model.geom_contype[geoms] == ROBOT_BITS[0]
+        for number in np.flatnonzero(robots.any(axis=1) & (data.contact.dist <= 0.0)):
             self._mujoco.mj_contactForce(model, data, number, wrench)
-            first, second = sorted(label.split(" ", 1)[1] for label in labels)
+            first, second = sorted(self._names[model.geom_bodyid[geom]] for geom in geoms[number])
             found[first, second] = found.get((first, second), 0.0) + float(np.linalg.norm(wrench[:3]))
         return found
 
@@ -252,6 +252,7 @@ class Simulation:
             around.add(name, self.scene[name].shape, self.pose(name))
         self.physics = build_model(self.robot, around, q=q, **self._options)
         self.data = self._mujoco.MjData(self.physics.model)
+        self._names = _body_names(self.physics.model)
         self.data.time = old_data.time
         self.data.qpos[self.physics.positions] = self.physics.axis_values(q)
         self.data.qvel[self.physics.velocities] = self.physics.axis_rates(velocity)
@@ -261,6 +262,11 @@ class Simulation:
             if self.data.eq_active[number]:
                 self._set_bits(key[0], HELD_BITS)
         self._mujoco.mj_forward(self.physics.model, self.data)
+
+
+def _body_names(model: Any) -> list[str]:
+    """The name of the link or object that each body of the model is."""
+    return [model.body(number).name.split(" ", 1)[-1] for number in range(model.nbody)]
 
 
 def _world_objects(scene: Scene | None) -> dict[str, Any]:

@@ -98,10 +98,11 @@ def load_scene(path: str | os.PathLike[str]) -> Scene:
         raise GeometryError(f"{what} cannot be read: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:
         raise GeometryError(f"{what} is not valid TOML: {str(error)[:120]}.") from None
-    return _scene(document, what, os.path.dirname(os.path.abspath(path)))
+    return scene_from_document(document, what, os.path.dirname(os.path.abspath(path)))
 
 
-def _scene(document: dict[str, Any], what: str, folder: str) -> Scene:
+def scene_from_document(document: dict[str, Any], what: str, folder: str) -> Scene:
+    """The scene that a parsed file describes; `what` names it in errors, files are looked for in `folder`."""
     schema = document.get("schema")
     if schema != SCHEMA or isinstance(schema, bool):
         raise GeometryError(f"{what} has schema {schema!r}; this version reads schema {SCHEMA}.")
