@@ -210,7 +210,8 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'memetik' has no attribute {name!r}; {errors.suggest(name, __all__)}")
-    value = getattr(import_module(_MODULE_OF[name]), name)
+    home = import_module(_MODULE_OF[name])
+    value = getattr(home, name) if hasattr(home, name) else import_module(f"{home.__name__}.{name}")
     globals()[name] = value
     return value
 

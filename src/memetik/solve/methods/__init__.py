@@ -47,6 +47,14 @@ METHODS: dict[str, Entry] = {
     "relaxed": Entry("relaxed", "Relaxed"),
     "ccd": Entry("ccd", "Ccd"),
     "fabrik": Entry("fabrik", "Fabrik"),
+    "pivot": Entry("pivot", "Pivot"),
+    "pivot_memetic": Entry("pivot", "PivotMemetic"),
+    "neural": Entry("neural", "Neural"),
+    "neural_direct": Entry("neural", "Neural", {"kind": "direct"}),
+    "cascade": Entry("cascade", "Cascade"),
+    "seeded": Entry("cascade", "Seeded"),
+    "cached": Entry("cached", "Cached"),
+    "analytic": Entry("analytic", "Analytic"),
 }
 """What `method=` accepts by name."""
 

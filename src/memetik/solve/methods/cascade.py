@@ -1,0 +1,184 @@
+"""Several methods on one task: one after the other, all at once, or one that seeds another."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memetik.errors import InvalidInputError
+from memetik.solve.methods import method_named
+from memetik.solve.methods.checks import check_count, check_range
+from memetik.solve.methods.delegate import run_part
+from memetik.solve.methods.method import Method, Search
+from memetik.solve.methods.task import Stop, Task
+
+if TYPE_CHECKING:
+    from memetik.solve.problem import Problem
+
+SLICE_SECONDS = 0.01
+"""How long a method in a race runs before it looks whether another has won, unless it looks by itself."""
+
+
+@dataclass(frozen=True)
+class Cascade(Search):
+    """A portfolio: the tool chain of Mühlbacher wished for several calls of a fast local method and then a global one,
+    the thesis on endoscopic inspection (Engelke 2024) for solvers in parallel.
+
+    methods   names or objects, tried in this order. The next starts at the best posture found so far.
+    shares    of the time or evaluations that are left, what each but the last may take, e.g. (0.2, 0.5). None: each
+              takes 1 / (number of methods still to come).
+    raced     all at once, on a thread each; the first accepted answer counts. With `evaluations=` and no timeout they
+              take turns instead, `turn` evaluations each, and the result depends on the inputs and `rng=` alone.
+    turn      see `raced`.
+    """
+
+    methods: Sequence[Any] = ("trac", "memetic")
+    shares: Sequence[float] | None = None
+    raced: bool = False
+    turn: int = 500
+
+    def __post_init__(self) -> None:
+        if isinstance(self.methods, str) or not len(tuple(self.methods)):
+            raise InvalidInputError(f"methods of Cascade are a list of at least one method, not {self.methods!r}.")
+        object.__setattr__(self, "methods", tuple(method_named(method) for method in self.methods))
+        check_count(self, "turn")
+        if self.shares is not None:
+            shares = tuple(self.shares)
+            if len(shares) != len(self.methods) - 1 or not all(0.0 < share <= 1.0 for share in shares):
+                raise InvalidInputError(
+                    f"shares of Cascade are numbers in 0..1, one for each method but the last, not {self.shares!r}."
+                )
+            object.__setattr__(self, "shares", shares)
+
+    def check(self, problem: Problem) -> None:
+        for method in self.methods:
+            method.check(problem)
+
+    def search(self, task: Task, start: np.ndarray) -> None:
+        if not self.raced:
+            self._in_order(task, start)
+        elif task.bounds.timeout == np.inf:
+            self._by_turns(task, start)
+        else:
+            self._at_once(task, start)
+
+    def _in_order(self, task: Task, start: np.ndarray) -> None:
+        count = len(self.methods)
+        for k, method in enumerate(self.methods):
+            last = k == count - 1
+            share = 1.0 if last else self.shares[k] if self.shares is not None else 1.0 / (count - k)
+            if run_part(method, task, start, share * task.time_left, _share(share, task.evaluations_left)):
+                return
+            start = task._best[1]
+
+    def _by_turns(self, task: Task, start: np.ndarray) -> None:
+        starts = [start] * len(self.methods)
+        while True:
+            for k, method in enumerate(self.methods):
+                if run_part(method, task, starts[k], np.inf, self.turn):
+                    return
+                starts[k] = task.random()
+
+    def _at_once(self, task: Task, start: np.ndarray) -> None:
+        race = _Race(task)
+        runners = [_Runner(race, rng) for rng in task.rng.spawn(len(self.methods))]
+        threads = [
+            threading.Thread(target=runner.run, args=(method, start), daemon=True)
+            for runner, method in zip(runners, self.methods, strict=True)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        task.evaluations += sum(runner.evaluations for runner in runners)
+        best = min(runners, key=lambda runner: runner._best[0])
+        task._best = min(task._best, best._best, key=lambda pair: pair[0])
+        if race.error is not None:
+            raise race.error
+        task.check_bounds()
+
+
+@dataclass(frozen=True)
+class Seeded(Search):
+    """One method's best posture is where another starts: a learned answer as the first individual of the memetic
+    search, as the thesis on endoscopic inspection proposes (section 9.1) for seeds in general.
+
+    first   a method whose best posture, answer or not, is the seed of the next.
+    then    the method that starts there.
+    share   of the time or evaluations that `first` may take at most.
+    """
+
+    first: Any = "neural"
+    then: Any = "memetic"
+    share: float = 0.5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first", replace_restarts(method_named(self.first)))
+        object.__setattr__(self, "then", method_named(self.then))
+        check_range(self, share=(0.0, 1.0))
+
+    def check(self, problem: Problem) -> None:
+        self.first.check(problem)
+        self.then.check(problem)
+
+    def search(self, task: Task, start: np.ndarray) -> None:
+        part = self.share * task.time_left, _share(self.share, task.evaluations_left)
+        if not run_part(self.first, task, start, *part):
+            run_part(self.then, task, task._best[1], np.inf, np.inf)
+
+
+def replace_restarts(method: Method) -> Method:
+    """The method without restarts: one run of it."""
+    return replace(method, restarts=False) if isinstance(method, Search) else method
+
+
+def _share(share: float, evaluations: float) -> float:
+    return np.inf if evaluations == np.inf else max(share * evaluations, 1.0)
+
+
+class _Race:
+    """What the methods in a race share: the task that gets the first answer, and the order to stop."""
+
+    def __init__(self, task: Task):
+        self.task, self.lock = task, threading.Lock()
+        self.over = False
+        self.error: BaseException | None = None
+
+
+class _Runner(Task):
+    """A task of one method in a race: its own random numbers and counts, the race's answers and end."""
+
+    def __init__(self, race: _Race, rng: np.random.Generator):
+        self.__dict__.update(race.task.__dict__)
+        self.race, self.rng = race, rng
+        self.evaluations = 0
+        self._best = (np.inf, race.task.seed)
+
+    def run(self, method: Method, start: np.ndarray) -> None:
+        try:
+            while not self.race.over:
+                seconds = np.inf if isinstance(method, Search) else SLICE_SECONDS
+                run_part(method, self, start, seconds, np.inf)
+                if isinstance(method, Search) and not method.restarts:
+                    return
+                start = self.random()
+        except Stop:
+            pass
+        except BaseException as error:
+            self.race.error, self.race.over = error, True
+
+    def check_bounds(self) -> None:
+        if self.race.over or time.perf_counter() - self.begin >= self.bounds.timeout:
+            raise Stop
+
+    def offer(self, q: np.ndarray) -> bool:
+        with self.race.lock:
+            if self.race.over:
+                raise Stop
+            self.race.over = self.race.task.offer(q)
+            return self.race.over

@@ -1,0 +1,245 @@
+"""Learned inverse kinematics: a network from poses to postures, or from differences of poses to steps."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memetik.errors import InvalidInputError, suggest
+from memetik.goals.base import MUST, Kind
+from memetik.goals.compiler import Compiler
+from memetik.scene import cache
+from memetik.solve.methods.checks import check_count
+from memetik.solve.methods.method import Search
+from memetik.solve.methods.network import Network, plain_error
+from memetik.solve.methods.serial import check_poses
+from memetik.solve.methods.tolerances import tolerances_of
+
+if TYPE_CHECKING:
+    from memetik.solve.methods.task import Task
+    from memetik.solve.problem import Problem
+
+logger = logging.getLogger(__name__)
+
+KINDS = ("offset", "direct")
+
+FARTHEST = 1.5
+"""Differences are cut to this size (metres over the robot's size, radians): they were seldom larger in training."""
+
+LARGEST_STEP = 1.0
+"""Radians: standard deviation of a joint's step in training, at most."""
+
+SMALLEST_STEP = 0.03
+"""At least. Below it a step is in proportion to the difference, which the network's form sees to."""
+
+_trained: dict[str, Network] = {}
+
+
+@dataclass(frozen=True)
+class Neural(Search):
+    """The neural methods of BioIK 2 (Ruppel 2017, section 3.6), trained here when a robot and a kind of goals first
+    meet them (half a minute, with a progress bar on a terminal); the weights are kept on disk.
+
+    "offset": the network takes the joints q and the differences d of frames from their targets, and gives a matrix A;
+    the step q <- clip(q + A(q, d) d) is repeated with exact kinematics. Small differences give small steps by this
+    form; the source, whose network gives the step itself, scales inputs up and outputs down to the same end.
+    "direct": the network takes the targets and gives the posture, once. Where a pose has several postures it gives
+    their mean, which has another pose: good for a seed, as in Seeded("neural_direct", "memetic"), not for an answer.
+
+    Serves Pose, Position and Orientation goals in the world.
+
+    kind        see above.
+    hidden      units of the layers between.
+    steps       of the training, on `batch` random postures each.
+    batch       see `steps`.
+    training    seed of the training's random numbers.
+    iterations  longest run of "offset".
+    """
+
+    kind: str = "offset"
+    hidden: tuple[int, ...] = (256, 256)
+    steps: int = 5000
+    batch: int = 256
+    training: int = 0
+    iterations: int = 200
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InvalidInputError(f"kind={self.kind!r} of Neural is unknown; {suggest(self.kind, KINDS)}")
+        object.__setattr__(self, "hidden", tuple(self.hidden))
+        if not self.hidden or not all(isinstance(size, int) and size > 0 for size in self.hidden):
+            raise InvalidInputError(f"hidden of Neural are whole numbers of units, not {self.hidden!r}.")
+        check_count(self, "steps", "batch", "iterations")
+        check_count(self, "training", least=0)
+
+    def check(self, problem: Problem) -> None:
+        check_poses(problem, "neural")
+        self.network(problem)
+
+    def network(self, problem: Problem) -> Network:
+        """The network for a problem's robot and goals: trained before, read from disk, or trained now."""
+        frames = Sight(problem)
+        key = cache.digest([frames.key, self.kind, self.hidden, self.steps, self.batch, self.training, 1])
+        if key not in _trained:
+            arrays = cache.load("network", key)
+            _trained[key] = self._train(frames, key) if arrays is None else Network.from_arrays(arrays)
+        return _trained[key]
+
+    def search(self, task: Task, start: np.ndarray) -> None:
+        network, sight = self.network(task.problem), Sight(task.problem)
+        wanted = sight.wanted(task)
+        if self.kind == "direct":
+            x = task.clip(sight.middle + sight.half * network(sight.seen(wanted)[None])[0])
+            task.cost(x)
+            task.offer(x)
+            return
+        tolerances, x = tolerances_of(task.problem), start
+        for _ in range(self.iterations):
+            if tolerances.hold(task.residuals(x)):
+                task.offer(x)
+                return
+            difference = sight.difference(sight.frames(x[None])[0], wanted)
+            size = float(np.linalg.norm(difference))
+            near = difference * min(1.0, FARTHEST / size) if size > 0.0 else difference
+            matrix = network(np.append(sight.posture(x[None])[0], near)[None])[0]
+            x = task.clip(x + matrix.reshape(len(x), -1) @ near)
+
+    def _train(self, sight: Sight, key: str) -> Network:
+        rng = np.random.default_rng(self.training)
+        sampler, judge = (sight.offsets, sight.judge) if self.kind == "offset" else (sight.postures, plain_error)
+        n, inputs = len(sight.low), sampler(np.random.default_rng(0), 1)[0].shape[1]
+        outputs = n * (inputs - 2 * n) if self.kind == "offset" else n
+        network = Network.random([inputs, *self.hidden, outputs], rng)
+        with _progress(f"training the network of {sight.problem.robot.name}") as tell:
+            error = network.train(sampler, self.steps, self.batch, rng, judge, tell)
+        logger.info("trained a network of %s: root mean square error %.3f", sight.problem.robot.name, error**0.5)
+        cache.store("network", key, network.arrays())
+        return network
+
+
+class Sight:
+    """What a network sees: frames that goals want, and joints, as numbers of size one."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        compiler = Compiler(problem.robot)
+        wants: dict[int, set[Kind]] = {}
+        for goal in problem.goals:
+            compiler.add(goal)
+        for term in compiler.terms:
+            if problem.goals[term.goal].priority == MUST:
+                wants.setdefault(term.row[3], set()).add(term.kind)
+        robot = problem.robot
+        self.columns = np.array(problem._core.variables)
+        self.links = [robot.links[compiler.points[frame][0]] for frame in wants]
+        self.placements = np.array([np.vstack([compiler.points[frame][1], [0.0, 0.0, 0.0, 1.0]]) for frame in wants])
+        self.has_position = [Kind.POINT in kinds for kinds in wants.values()]
+        self.has_rotation = [Kind.ROTATION in kinds for kinds in wants.values()]
+        _, _, self.low, self.high = problem._core.limits
+        self.middle, self.half = 0.5 * (self.low + self.high), np.maximum(0.5 * (self.high - self.low), 1e-9)
+        self.turning = np.array(robot.tree.turning)[self.columns]
+        self.neutral = problem._neutral
+        sampled = self.frames(self.draw(np.random.default_rng(0), 256))
+        self.center = sampled[..., :3, 3].mean(axis=0)
+        self.size = float(max(sampled[..., :3, 3].std(), 1e-6))
+
+    @property
+    def key(self) -> str:
+        """A name for the robot and what is wanted of it."""
+        return cache.digest(
+            [self.problem.robot.content_digest.hex(), *self.links, self.placements, self.has_position,
+             self.has_rotation, self.columns, self.neutral]
+        )  # fmt: skip
+
+    def draw(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Random variables (N, n)."""
+        return self.low + rng.random((count, len(self.low))) * (self.high - self.low)
+
+    def frames(self, x: np.ndarray) -> np.ndarray:
+        """Poses (N, k, 4, 4) of the wanted frames."""
+        q = np.tile(self.neutral, (len(x), 1))
+        q[:, self.columns] = x
+        return self.problem.robot.pose(self.links, q) @ self.placements
+
+    def wanted(self, task: Task) -> np.ndarray:
+        """The targets as poses (k, 4, 4); where only a part is wanted the other is of no meaning."""
+        poses = np.tile(np.eye(4), (len(self.links), 1, 1))
+        for k, want in enumerate(task.wanted_poses):
+            if want.position is not None:
+                poses[k, :3, 3] = want.position
+            if want.rotation is not None:
+                poses[k, :3, :3] = want.rotation
+        return poses
+
+    def posture(self, x: np.ndarray) -> np.ndarray:
+        """Inputs (N, 2 n) for joints: sine and cosine of angles, slides within their range."""
+        angle = np.where(self.turning, x, (x - self.middle) / self.half)
+        return np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)
+
+    def seen(self, poses: np.ndarray) -> np.ndarray:
+        """Inputs for poses (..., k, 4, 4): positions over the robot's size, rotation matrices."""
+        parts = []
+        for k in range(len(self.links)):
+            if self.has_position[k]:
+                parts.append((poses[..., k, :3, 3] - self.center[k]) / self.size)
+            if self.has_rotation[k]:
+                parts.append(poses[..., k, :3, :3].reshape(*poses.shape[:-3], 9))
+        return np.concatenate(parts, axis=-1)
+
+    def difference(self, poses: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """Inputs for ways from poses to wanted ones (..., k, 4, 4): metres over the robot's size, rotation vectors."""
+        parts = []
+        for k in range(len(self.links)):
+            if self.has_position[k]:
+                parts.append((wanted[..., k, :3, 3] - poses[..., k, :3, 3]) / self.size)
+            if self.has_rotation[k]:
+                parts.append(rotation_vectors(wanted[..., k, :3, :3] @ np.swapaxes(poses[..., k, :3, :3], -1, -2)))
+        return np.concatenate(parts, axis=-1)
+
+    def offsets(self, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Samples for "offset": joints and differences; differences and the steps that lead there, both over the size
+        of the steps."""
+        x = self.draw(rng, count)
+        scale = SMALLEST_STEP * (LARGEST_STEP / SMALLEST_STEP) ** rng.random((count, 1))
+        moved = np.clip(x + scale * rng.standard_normal(x.shape), self.low, self.high)
+        difference, step = self.difference(self.frames(x), self.frames(moved)), moved - x
+        size = np.maximum(np.linalg.norm(step, axis=1, keepdims=True) / np.sqrt(step.shape[1]), 1e-9)
+        return np.concatenate([self.posture(x), difference], axis=1), np.concatenate([difference, step], axis=1) / size
+
+    def judge(self, outputs: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The error of steps A d, A (n, m) the outputs."""
+        n = len(self.low)
+        difference, step = wanted[:, : wanted.shape[1] - n], wanted[:, -n:]
+        error = np.einsum("knm,km->kn", outputs.reshape(len(outputs), n, -1), difference) - step
+        return error, (error[:, :, None] * difference[:, None, :]).reshape(outputs.shape)
+
+    def postures(self, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Samples for "direct": poses, and the postures that have them."""
+        x = self.draw(rng, count)
+        return self.seen(self.frames(x)), (x - self.middle) / self.half
+
+
+def rotation_vectors(rotations: np.ndarray) -> np.ndarray:
+    """Axis times angle (..., 3) of rotations (..., 3, 3)."""
+    r = rotations
+    sine = 0.5 * np.stack([r[..., 2, 1] - r[..., 1, 2], r[..., 0, 2] - r[..., 2, 0], r[..., 1, 0] - r[..., 0, 1]], -1)
+    length = np.linalg.norm(sine, axis=-1, keepdims=True)
+    cosine = 0.5 * (np.trace(r, axis1=-2, axis2=-1)[..., None] - 1.0)
+    return sine * np.arctan2(length, cosine) / np.maximum(length, 1e-12)
+
+
+@contextlib.contextmanager
+def _progress(what: str) -> Iterator[Callable[[float], None]]:
+    """A bar on a terminal; gives what moves it."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
