@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memetik.goals.base import Goal
     from memetik.motion.task import Gripper
     from memetik.robot.robot import Robot
+    from memetik.scene.exact import CollisionModel
     from memetik.scene.scene import Scene
 
 _LINE_STEP = 0.01  # metres between the poses that are solved on a line
@@ -131,12 +132,20 @@ class Mover:
             reaches.append(Reach(turned @ inverse(in_tool), self.axis))
         return reaches
 
-    def descent(self, start: np.ndarray, tool: str, reaches: Sequence[Reach], heights: Sequence[float]) -> Descent:
+    def descent(
+        self,
+        start: np.ndarray,
+        tool: str,
+        reaches: Sequence[Reach],
+        heights: Sequence[float],
+        also: Sequence[CollisionModel] = (),
+    ) -> Descent:
         """Down onto something: the heights are those of the tool above the last pose.
 
-        Planned from the bottom up, so that a descent is never begun that cannot be finished.
+        Planned from the bottom up, so that a descent is never begun that cannot be finished. The way must be free in
+        other models too, such as those of the arm with the gripper closed.
         """
-        found = self._feet(start, tool, reaches, heights[-1])
+        found = [q for q in self._feet(start, tool, reaches, heights[-1]) if not any(m.collides(q) for m in also)]
         if not found:
             raise MoveError(self._why_not(start, tool, reaches[0], heights[-1]))
         reason = ""
@@ -149,6 +158,8 @@ class Mover:
                     pose = bottom.copy()
                     pose[2, 3] += height
                     ways.append(self._line(q, tool, pose)[::-1])
+                    if any(model.collides(ways[-1]).any() for model in also):
+                        raise MoveError("the closed gripper would touch something on the line")
                     q = ways[-1][0]
                 approach = self._planned(start, q)
             except MoveError as error:

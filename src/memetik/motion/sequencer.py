@@ -25,6 +25,7 @@ from memetik.motion.trajectory import Trajectory
 from memetik.robot.description import Description, Joint, Link
 from memetik.robot.robot import Robot
 from memetik.robot.transforms import inverse, transform
+from memetik.scene.exact import CollisionModel
 from memetik.scene.scene import Scene
 
 logger = logging.getLogger(__name__)
@@ -195,7 +196,8 @@ class Sequencer:
         mover, q = self._planner(), self._arm_q()
         with self._allowed(touch):
             grasps = mover.grasps(self.scene[pick.item].pose, pick.grasp, gripper)
-            down = self._tried(label, lambda: mover.descent(q, self._tool, grasps, script.pick_down))
+            also = self._closing(mover)
+            down = self._tried(label, lambda: mover.descent(q, self._tool, grasps, script.pick_down, also))
         yield self._follow(down.approach, f"{label}: approach", time.perf_counter() - begin)
         with self._allowed(touch):
             for line in down.lines:
@@ -229,6 +231,19 @@ class Sequencer:
             for height in script.place_up:
                 yield self._rise(height, down.foot, f"{label}: retreat")
         self._look()
+
+    def _closing(self, mover: Mover) -> list[CollisionModel]:
+        """The arm with its gripper half closed, and closed: a wall may stand between finger and object."""
+        gripper, group = self.task.gripper, self.task.group
+        if gripper is None or group is None or not gripper.closed:
+            return []
+        models = []
+        for share in (0.5, 1.0):
+            values = {
+                name: value + share * (gripper.closed.get(name, value) - value) for name, value in mover.fixed.items()
+            }
+            models.append(CollisionModel(self.task.robot.group(group, values), self.scene))
+        return models
 
     def _rise(self, height: float, foot: np.ndarray, label: str) -> StepReport:
         """Straight up, to `height` above the tool's pose at the object."""
@@ -425,8 +440,6 @@ def _error(label: str, why: str) -> TaskError:
 
 def _resting_on(scene: Scene, item: str, pose: np.ndarray) -> tuple[str, ...]:
     """The objects of the world that come within `_CONTACT` of an object at `pose`."""
-    from memetik.scene.exact import CollisionModel
-
     around = scene.copy()
     record = around.remove(item)
     around.attach(item, record.shape, link="carrier", pose=pose, padding=_CONTACT, solid=record.solid)

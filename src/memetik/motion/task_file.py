@@ -7,6 +7,13 @@
     speed = 0.8                     # share of the velocity and acceleration limits
     scene = "cell.toml"             # a scene's file; objects below come on top
 
+    [tool]                          # optional: a link added to the robot, which becomes its tip
+    name = "cup"
+    link = "tool0"
+    position = [0.0, 0.0, 0.12]     # of its frame; its shape is that of a scene's object, in this frame
+    shape = {shape = "cylinder", radius = 0.02, length = 0.12, position = [0.0, 0.0, -0.06]}
+    mass = 0.3
+
     [gripper]                       # see memetik.motion.task.Gripper
     tool = "panda_hand_tcp"
     open = {panda_finger_joint1 = 0.04}
@@ -67,8 +74,8 @@ POSTURES_SCHEMA = "memetik.postures/1"
 MAX_BYTES = 4_000_000
 
 _KEYS = (
-    "schema", "name", "robot", "base", "group", "start", "speed", "scene", "allowed", "gripper", "object", "poses",
-    "postures", "step",
+    "schema", "name", "robot", "base", "group", "start", "speed", "scene", "allowed", "tool", "gripper", "object",
+    "poses", "postures", "step",
 )  # fmt: skip
 _VERBS = ("move", "line", "pick", "place", "grip", "attach", "detach", "wait")
 _STEP_KEYS = {"pick": ("to", "script", "grasp"), "place": ("script",)}
@@ -161,7 +168,22 @@ class _Reader:
             raise InvalidInputError(f"{self.what} needs robot, a bundled name or a path.")
         robot = load_robot(source if source in bundled.names() else str(self.folder / source))
         base = self.document.get("base")
-        return robot if base is None else robot.at(self.pose(base, "base"))
+        robot = robot if base is None else robot.at(self.pose(base, "base"))
+        return self.with_tool(robot) if "tool" in self.document else robot
+
+    def with_tool(self, robot: Robot) -> Robot:
+        given = self.table(self.document, "tool")
+        self.known(given, ("name", "link", "mass", "shape", *_POSE_KEYS), f"{self.what}, [tool]")
+        name = str(given.get("name", "tool"))
+        place = {key: given[key] for key in _POSE_KEYS if key in given}
+        options: dict[str, Any] = {}
+        if "shape" in given:
+            entry = {"name": name, **self.table(given, "shape")}
+            (item,) = scene_from_document({"schema": 1, "object": [entry]}, f"{self.what}, [tool]", str(self.folder))
+            options["collisions"] = options["visuals"] = [(item.shape, item.pose)]
+        if "mass" in given:
+            options["mass"] = self.number(given, "mass", 0.0)
+        return robot.with_tool(self.pose(place, "tool"), name=name, link=given.get("link"), **options)
 
     def load_postures(self) -> dict[str, np.ndarray]:
         given = self.document.get("postures", {})
