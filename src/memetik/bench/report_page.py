@@ -28,6 +28,7 @@ caption { text-align: left; color: #5b6775; padding: 2px 0 4px; }
 th, td { padding: 3px 10px; text-align: right; border-bottom: 1px solid #eceff3; white-space: nowrap; }
 th { background: #f5f7f9; font-weight: 600; } th:first-child, td:first-child { text-align: left; }
 td.text { text-align: left; white-space: normal; }
+.row { display: flex; flex-wrap: wrap; gap: 0 28px; align-items: flex-start; } .row > div { max-width: 100%; }
 figure { margin: 8px 0; } figure img { max-width: 100%; height: auto; } figcaption { color: #5b6775; font-size: 13px; }
 ul.plain { margin: 6px 0; padding-left: 20px; } details { margin: 8px 0; } summary { cursor: pointer; color: #1f62b5; }
 code { background: #f2f4f7; padding: 1px 4px; border-radius: 3px; font-size: 13px; }

@@ -15,7 +15,7 @@ from memetik.bench.viewer import Part
 
 _OVERSAMPLING = 2
 _DENSITY = 1.3  # points a pixel's edge
-_MOST_POINTS = 1_000_000  # at a time
+_MOST_POINTS = 300_000  # at a time
 
 
 def draw_parts(
@@ -42,22 +42,27 @@ def draw_parts(
     flat = corners @ np.stack([right, up], axis=1)
     middle = 0.5 * (flat.min(axis=0) + flat.max(axis=0))
     scale = 0.94 * float(np.min(np.array([width, height]) / np.maximum(np.ptp(flat, axis=0), 1e-9)))
-    depth = np.full(width * height, -math.inf)
-    image = np.ones((width * height, 3))
+    depth = np.full(width * height, -math.inf, dtype=np.float32)
+    image = np.ones((width * height, 3), dtype=np.float32)
     for part in parts:
-        for points, colors in _covering(part, scale, back):
+        triangles, colors = part.vertices[part.faces], part.vertex_colors()[part.faces][..., :3]
+        flat = triangles @ np.stack([right, up], axis=1) - middle
+        half = np.array([0.5 * width, 0.5 * height]) / scale
+        seen = ((flat.min(axis=1) <= half) & (flat.max(axis=1) >= -half)).all(axis=1)
+        if cut is not None:
+            seen &= triangles[:, :, cut[0]].min(axis=1) <= cut[1]
+        for points, shaded in _covering(triangles[seen], colors[seen], scale, back):
             if cut is not None:
                 kept = points[:, cut[0]] <= cut[1]
-                points, colors = points[kept], colors[kept]
-            x = np.floor((points @ right - middle[0]) * scale + 0.5 * width).astype(np.int64)
-            y = np.floor(0.5 * height - (points @ up - middle[1]) * scale).astype(np.int64)
-            seen = (x >= 0) & (x < width) & (y >= 0) & (y < height)
-            pixel, near, colors = y[seen] * width + x[seen], (points @ back)[seen], colors[seen]
-            hopeful = near > depth[pixel]
-            pixel, near, colors = pixel[hopeful], near[hopeful], colors[hopeful]
-            order = np.argsort(near)  # of several points in a pixel the last one written stays: the nearest
+                points, shaded = points[kept], shaded[kept]
+            x = ((points @ right - middle[0]) * scale + 0.5 * width).astype(np.int32)
+            y = (0.5 * height - (points @ up - middle[1]) * scale).astype(np.int32)
+            inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
+            pixel, near = y[inside] * width + x[inside], (points[inside] @ back)
+            hopeful = np.flatnonzero(near > depth[pixel])
+            order = hopeful[np.argsort(near[hopeful])]  # of several points in a pixel the last one stays: the nearest
             depth[pixel[order]] = near[order]
-            image[pixel[order]] = colors[order]
+            image[pixel[order]] = shaded[inside][order]
     small = image.reshape(height // _OVERSAMPLING, _OVERSAMPLING, width // _OVERSAMPLING, _OVERSAMPLING, 3)
     return small.mean(axis=(1, 3))
 
@@ -72,17 +77,19 @@ def _bounds(parts: Sequence[Part]) -> np.ndarray:
     return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
-def _covering(part: Part, scale: float, back: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Points (P, 3) that cover the part's triangles densely, and their shaded colours (P, 3), in portions.
+def _covering(
+    triangles: np.ndarray, colors: np.ndarray, scale: float, back: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Points (P, 3) that cover triangles (T, 3, 3) densely, and their shaded colours (P, 3), in portions.
 
     With bc the shortest side of a triangle, its points are a + u (b - a + v (c - b)), u and v from 0 to 1.
     """
-    triangles, colors = part.vertices[part.faces], part.vertex_colors()[part.faces][..., :3]
-    sides = np.linalg.norm(
-        np.roll(triangles, 1, axis=1) - np.roll(triangles, -1, axis=1), axis=2
-    )  # opposite to corners
+    # The length of the side opposite to each corner.
+    sides = np.linalg.norm(np.roll(triangles, 1, axis=1) - np.roll(triangles, -1, axis=1), axis=2)
     order = (np.argmin(sides, axis=1)[:, None] + np.arange(3)) % 3
-    triangles, colors = (np.take_along_axis(array, order[..., None], axis=1) for array in (triangles, colors))
+    triangles, colors = (
+        np.take_along_axis(array, order[..., None], axis=1).astype(np.float32) for array in (triangles, colors)
+    )
     normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
     light = 0.35 + 0.45 * np.abs(normals @ back) + 0.20 * (0.5 + 0.5 * np.abs(normals[:, 2]))
@@ -92,7 +99,7 @@ def _covering(part: Part, scale: float, back: np.ndarray) -> Iterator[tuple[np.n
     for pattern in np.unique(exponents, axis=0):
         count_u, count_v = np.ceil(2.0 ** (0.5 * pattern)).astype(int) + 1
         u, v = (axis.ravel() for axis in np.meshgrid(np.linspace(0, 1, count_u), np.linspace(0, 1, count_v)))
-        weights = np.stack([1.0 - u, u * (1.0 - v), u * v], axis=1)
+        weights = np.stack([1.0 - u, u * (1.0 - v), u * v], axis=1).astype(np.float32)
         members = np.flatnonzero((exponents == pattern).all(axis=1))
         portion = max(1, _MOST_POINTS // len(weights))
         for start in range(0, len(members), portion):

@@ -8,11 +8,13 @@ from typing import Any
 
 import typer
 
+from memetik.cli.bench_report import report
 from memetik.cli.output import JSON_OPTION, print_json, print_table
 
 bench = typer.Typer(help="Compare solvers, scenes and robots.", no_args_is_help=True)
 peers = typer.Typer(help="Solvers of others: which are there, and how to get the rest.", invoke_without_command=True)
 bench.add_typer(peers, name="peers")
+bench.command()(report)
 
 STORE = typer.Argument(..., help="A store of results.", show_default=False)
 

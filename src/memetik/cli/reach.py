@@ -44,9 +44,7 @@ def reach(
         help="Look for the best base: 'x=-1:1 y=-1:1 z=0:0.5 yaw=-3.14:3.14'; what is not named stays.",
     ),
     places: int = typer.Option(192, min=4, help="Bases that --place looks at."),
-    map_size: float | None = typer.Option(
-        None, "--map", help="Map the whole workspace in cells of this edge, metres."
-    ),
+    map_size: float | None = typer.Option(None, "--map", help="Map the whole workspace in cells of this edge, metres."),
     directions: int = typer.Option(24, min=1, help="Directions tried in each cell of a map."),
     threads: int = typer.Option(1, min=1, help="Threads of this process, for maps."),
     cluster: str | None = typer.Option(None, help="Address of a dask scheduler, or 'local'."),
@@ -59,7 +57,7 @@ def reach(
     from memetik.bench import cluster as clusters
     from memetik.errors import InvalidInputError
 
-    _check_outputs(output, (".html", ".png", ".pdf", ".ply"))
+    check_outputs(output, (".html", ".png", ".pdf", ".ply"))
     robots = [mk.load_robot(name, search_path=search_path) for name in (robot, *also)]
     if map_size is not None:
         if mesh is not None or also or place:
@@ -290,13 +288,13 @@ def _labels(setups: list[Any]) -> list[str]:
     return [f"{s.robot.name} at ({', '.join(f'{v:g}' for v in s.robot.base_pose[:3, 3])})" for s in setups]
 
 
-def _check_outputs(paths: list[str], endings: tuple[str, ...]) -> None:
+def check_outputs(paths: list[str], endings: tuple[str, ...]) -> None:
     """Before hours of work, whether its result can be written at all."""
     from memetik.errors import InvalidInputError
 
     for path in paths:
         if Path(path).suffix.lower() not in endings:
-            raise InvalidInputError(f"-o takes files that end in {', '.join(endings)}, not {path!r}.")
+            raise InvalidInputError(f"-o takes files that end in {', '.join(filter(None, endings))}, not {path!r}.")
         if not Path(path).absolute().parent.is_dir():
             raise InvalidInputError(f"the folder of {path!r} does not exist.")
 

@@ -1,0 +1,192 @@
+"""Tables of a benchmark's results, as rows of text: the same for a page and for a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memetik.bench.plots import rate_and_interval
+from memetik.bench.report_data import Case, Contestant
+from memetik.bench.statistics import compare_paired, cumulative_rate, mean_interval, quantiles
+
+TIMES = (0.005, 0.010, 0.100, 1.000)
+"""Seconds at which shares are told."""
+
+CANDIDATES = (1, 2, 3, 5, 10, 100)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows of text; shades from 0 to 1 for cells that hold shares."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    shades: list[list[float | None]]
+
+
+def case_tables(case: Case) -> list[Table]:
+    """All tables of a case."""
+    return [times_table(case), candidates_table(case), quality_table(case)]
+
+
+def times_table(case: Case) -> Table:
+    """Shares solved within some times, and the times themselves."""
+    times = [time for time in TIMES if time < case.timeout]
+    columns = (
+        "solver", *(f"{time * 1e3:g} ms" for time in times), f"solved in {case.timeout * 1e3:g} ms", "95 % interval",
+        "mean ms", "median ms", "p99 ms",
+    )  # fmt: skip
+    rows, shades = [], []
+    for contestant in case.contestants:
+        rates = cumulative_rate(contestant.rows.time, contestant.solved, np.array(times)) if times else np.zeros(0)
+        rate, low, high = rate_and_interval(contestant)
+        rows.append((
+            contestant.label, *(f"{share:.1%}" for share in rates), f"{rate:.1%}", f"{low:.1%} to {high:.1%}",
+            *(milliseconds(value) for value in quantiles(contestant.times)),
+        ))  # fmt: skip
+        shades.append([None, *rates.tolist(), rate])
+    return Table("Solved within a time; times of the solved ones", columns, rows, shades)
+
+
+def candidates_table(case: Case) -> Table:
+    """Shares solved with some numbers of candidates, and the work that was done."""
+    columns = ("solver", *(f"{count} cand." for count in CANDIDATES), "candidates", "evaluations", "median", "p99")
+    rows, shades = [], []
+    for contestant in case.contestants:
+        counted = contestant.rows.candidates >= 0
+        cells = ["-"] * len(CANDIDATES)
+        own: list[float | None] = [None] * len(CANDIDATES)
+        if counted.any():
+            own = cumulative_rate(
+                contestant.rows.candidates, contestant.solved & counted, np.array(CANDIDATES)
+            ).tolist()  # fmt: skip
+            cells = [f"{share:.1%}" for share in own if share is not None]
+        candidates = contestant.rows.candidates[contestant.solved & counted]
+        work = contestant.rows.evaluations[contestant.solved & (contestant.rows.evaluations >= 0)]
+        rows.append((
+            contestant.label, *cells, number(quantiles(candidates)[0]), *(number(value) for value in quantiles(work)),
+        ))  # fmt: skip
+        shades.append([None, *own])
+    return Table("Solved with a number of candidates; means of the solved ones", columns, rows, shades)
+
+
+def quality_table(case: Case) -> Table:
+    """What else came of it: answers that do not hold, and how good the postures are."""
+    columns = ("solver", "solved", "late", "missed", "false", "failed", "seed distance", "limit margin", "clearance mm",
+               "manipulability")  # fmt: skip
+    rows = []
+    for contestant in case.contestants:
+        solved = contestant.rows[contestant.solved]
+        rows.append((
+            contestant.label, str(len(solved)), str(contestant.count("late")), str(contestant.count("missed")),
+            str(contestant.count("false")), str(contestant.count("stopped", "crashed", "memory", "error", "abandoned")),
+            number(_mean(solved.seed_distance)), number(_mean(solved.limit_margin)),
+            number(_mean(solved.clearance) * 1e3), number(_mean(solved.manipulability)),
+        ))  # fmt: skip
+    return Table("What became of all tries; means over the solved ones", columns, rows, [])
+
+
+def overview_table(cases: Sequence[Case]) -> Table:
+    """Every solver in every case: the share solved and the mean time of the solved ones."""
+    labels = list(dict.fromkeys(c.label for case in cases for c in case.contestants))
+    rows, shades = [], []
+    for case in cases:
+        by_label = {c.label: c for c in case.contestants}
+        cells: list[str] = [case.title]
+        own: list[float | None] = [None]
+        for label in labels:
+            contestant = by_label.get(label)
+            if contestant is None or not len(contestant.rows):
+                cells.append("-")
+                own.append(None)
+            else:
+                rate = float(contestant.solved.mean())
+                cells.append(f"{rate:.1%} · {milliseconds(quantiles(contestant.times)[0])} ms")
+                own.append(rate)
+        rows.append(tuple(cells))
+        shades.append(own)
+    return Table("Share solved and mean time of the solved ones", ("case", *labels), rows, shades)
+
+
+def findings(case: Case) -> list[str]:
+    """The outcome in sentences: who solves more, who is faster, and what is within noise."""
+    tried = [c for c in case.contestants if len(c.rows)]
+    lines = [f"{c.label}: {c.note}" for c in case.contestants if c.note]
+    if not tried:
+        return lines
+    ranked = sorted(tried, key=lambda c: (-float(np.mean(case.shares[c.label])), float(np.mean(_penalised(c, case)))))
+    best = ranked[0]
+    if case.left_out:
+        lines.insert(
+            0, f"{case.left_out} targets are left out: a long search found no posture for them, nor did any solver."
+        )
+    for other in ranked[1:]:
+        lines.append(
+            compare_paired(case.shares[best.label], case.shares[other.label]).sentence(best.label, other.label)
+        )
+    fastest = min(tried, key=lambda c: float(np.mean(_penalised(c, case))))
+    for other in sorted(tried, key=lambda c: float(np.mean(_penalised(c, case)))):
+        if other is not fastest:
+            lines.append(_time_sentence(case, fastest, other))
+    for contestant in tried:
+        wrong = contestant.count("false")
+        if wrong:
+            lines.append(
+                f"{contestant.label} claimed {wrong} postures that verification turned away; they count as not solved."
+            )
+        failed = contestant.count("stopped", "crashed", "memory", "error", "abandoned")
+        if failed:
+            lines.append(f"{contestant.label} failed {failed} times: it hung, crashed or raised an error.")
+    return lines
+
+
+def milliseconds(seconds: float) -> str:
+    """Three digits, in milliseconds."""
+    return number(seconds * 1e3)
+
+
+def number(value: float) -> str:
+    """Three digits; a dash for none."""
+    if not math.isfinite(value):
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:.3g}"
+
+
+def _penalised(contestant: Contestant, case: Case) -> np.ndarray:
+    """Times of all tries; those not solved count as the timeout."""
+    return np.where(contestant.solved, np.minimum(contestant.rows.time, case.timeout), case.timeout)
+
+
+def _by_target(contestant: Contestant, case: Case) -> np.ndarray:
+    values = _penalised(contestant, case)
+    size = int(case.targets.max(initial=0)) + 1
+    total = np.bincount(contestant.rows.target, weights=values, minlength=size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (total / np.bincount(contestant.rows.target, minlength=size))[case.targets]
+
+
+def _time_sentence(case: Case, first: Contestant, second: Contestant) -> str:
+    one, two = _by_target(first, case), _by_target(second, case)
+    both = np.isfinite(one) & np.isfinite(two)
+    one, two = one[both], two[both]
+    means = f"{milliseconds(float(one.mean()))} ms against {milliseconds(float(two.mean()))} ms"
+    low, high = mean_interval(two - one)
+    if low <= 0.0 <= high:
+        return (
+            f"Mean time, a failure counted as the timeout: {first.label} and {second.label} need {means}; "
+            f"the difference is within noise."
+        )
+    factor = float(two.mean()) / max(float(one.mean()), 1e-12)
+    return (
+        f"Mean time, a failure counted as the timeout: {first.label} needs {means} of {second.label}, "
+        f"{number(factor)} times less (95 %: {milliseconds(low)} to {milliseconds(high)} ms less)."
+    )
+
+
+def _mean(values: np.ndarray) -> float:
+    values = values[np.isfinite(values)]
+    return float(values.mean()) if len(values) else math.nan
