@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib import import_module
+from os import PathLike
 from typing import Any
 
 from memetik.errors import InvalidInputError, suggest
@@ -59,19 +60,36 @@ METHODS: dict[str, Entry] = {
 """What `method=` accepts by name."""
 
 
+_OTHERS = (
+    Entry("analytic", "eaik_function"),
+    Entry("cached", "PoseStore"),
+    Entry("presets", "Preset"),
+    Entry("presets", "load_preset"),
+    Entry("presets", "preset_from_moveit"),
+    Entry("relaxed_stream", "RelaxedStream"),
+)
+"""What goes with methods and is public, too."""
+
+
 def method_named(method: Any) -> Method:
-    """A method object from its name, its class or itself."""
+    """A method object from its name, its class, a preset or the path of one, or itself."""
     if isinstance(method, Method):
         return method
     if isinstance(method, type) and issubclass(method, Method) and method not in (Method, Native, Search):
         return method()
     if isinstance(method, str) and method in METHODS:
         return METHODS[method].make()
+    from memetik.solve.methods.presets import Preset, load_preset
+
+    if isinstance(method, Preset):
+        return method.method
+    if isinstance(method, str | PathLike) and str(method).endswith(".json"):
+        return load_preset(method).method
     raise InvalidInputError(f"method {method!r} is unknown; {suggest(method, METHODS)}")
 
 
 def __getattr__(name: str) -> Any:
-    for entry in METHODS.values():
+    for entry in (*METHODS.values(), *_OTHERS):
         if entry.owner == name:
             return entry.load()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

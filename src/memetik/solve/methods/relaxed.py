@@ -120,10 +120,11 @@ class Relaxed(Search):
 
 
 class RelaxedObjective:
-    """The weighted sum of losses at a posture, and its gradient. Raises `Converged` within all tolerances."""
+    """The weighted sum of losses at a posture, and its gradient. Where it `stops`, it raises `Converged` within all
+    tolerances."""
 
-    def __init__(self, method: Relaxed, task: Task):
-        self.method, self.task = method, task
+    def __init__(self, method: Relaxed, task: Task, stops: bool = True):
+        self.method, self.task, self.stops = method, task, stops
         self.rows = rows_of(task.problem)
         self.weights = self.rows.weights * np.where(self.rows.lengths, method.position_weight, method.rotation_weight)
         self.model = task.problem.confinement.tight if task.problem.confinement and method.collision > 0.0 else None
@@ -141,7 +142,7 @@ class RelaxedObjective:
         task, rows = self.task, self.rows
         task.spend(len(x))
         residuals, jacobians = rows.core.evaluate(task.targets, task.posture, np.ascontiguousarray(x), MUST)
-        if rows.all_within(residuals[0]) and (x[0] == task.clip(x[0])).all():
+        if self.stops and rows.all_within(residuals[0]) and (x[0] == task.clip(x[0])).all():
             raise Converged(np.array(x[0]))
         loss, loss_slope = rows.losses(residuals, self.method.width, self.method.growth)
         cost, gradient = self._weighed(loss, loss_slope, jacobians, ~rows.turns)

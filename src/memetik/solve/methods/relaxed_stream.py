@@ -1,0 +1,170 @@
+"""RelaxedIK on a stream of targets: a posture each tick, near to the last ones in motion, too."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memetik.errors import InvalidInputError
+from memetik.robot.manipulability import manipulability
+from memetik.solve.methods.optimisers import minimise_by_scipy
+from memetik.solve.methods.relaxed import FAR, Relaxed, RelaxedObjective
+from memetik.solve.methods.relaxed_losses import groove, swamp
+from memetik.solve.methods.task import Bounds, Task
+
+if TYPE_CHECKING:
+    from memetik.solve.problem import Problem
+
+APART = (0.02, 1.5)
+"""Metres: bounds of RangedIK's swamp for the distance of links from each other."""
+
+
+@dataclass(frozen=True)
+class StreamStep:
+    """What a tick gives: the posture (dof,), how far goals are from their targets, and what it took."""
+
+    q: np.ndarray
+    errors: dict[str, dict[str, float]]
+    evaluations: int
+    seconds: float
+
+
+class RelaxedStream:
+    """Follows targets as RelaxedIK and its successors do: each tick minimises the weighted sum of losses from the last
+    posture on, within the limits and what the velocity limits allow in a tick.
+
+    To the goals' losses it adds, with q' = q - q_1, q'' = q - 2 q_1 + q_2, q''' = q - 3 q_1 + 3 q_2 - q_3 of the postures
+    of the last ticks (radians, not divided by the tick's length),
+    velocity groove(|q'|) + acceleration groove(|q''|) + jerk groove(|q'''|) + limits sum_i swamp(q_i; limits)
+    + manipulability groove(m(q) - 1), m the product of singular values over its mean; and, where the problem has no
+    scene but `self_collision` is not zero, self_collision swamp(clearance of links from each other; 0.02 m and more).
+    The sum is a compromise: goals are approached, and `errors` say how far they are.
+
+    problem         the goals; their open targets come at each step.
+    seed            the posture to begin with.
+    dt              seconds of a tick.
+    method          weights and optimiser of the goals' part; CollisionIK's three modes of orientation are its
+                    `orientation`.
+    velocity, acceleration, jerk, limits, manipulability, self_collision
+                    weights of the other terms, those of RangedIK by default.
+    iterations      of the optimiser at each tick.
+    """
+
+    def __init__(
+        self, problem: Problem, seed: Any, dt: float, *, method: Relaxed | None = None, velocity: float = 0.7,
+        acceleration: float = 0.5, jerk: float = 0.3, limits: float = 0.1, manipulability: float = 0.0,
+        self_collision: float = 0.01, iterations: int = 30,
+    ):  # fmt: skip
+        self.problem, self.dt, self.iterations = problem, float(dt), iterations
+        self.method = Relaxed(width=0.1) if method is None else method
+        if not isinstance(self.method, Relaxed):
+            raise InvalidInputError(f"method of RelaxedStream is an mk.methods.Relaxed, not {method!r}.")
+        if not (0.0 < self.dt < np.inf):
+            raise InvalidInputError(f"dt is in seconds and must be positive, not {dt!r}.")
+        self.weights = {
+            "velocity": velocity, "acceleration": acceleration, "jerk": jerk, "limits": limits,
+            "manipulability": manipulability, "self_collision": self_collision,
+        }  # fmt: skip
+        for name, weight in self.weights.items():
+            if not 0.0 <= weight < np.inf:
+                raise InvalidInputError(f"the weight {name} of RelaxedStream must not be negative, not {weight!r}.")
+        self.method.check(problem)
+        self.q = problem._checked_seed(seed)
+        if self.q.ndim != 1:
+            raise InvalidInputError("the seed of a stream is one posture (dof,).")
+        columns = problem._core.variables
+        velocities = np.array(problem.robot.tree.limits["velocity"])[columns]
+        self._reach = np.where(np.isfinite(velocities), velocities * self.dt, np.inf)
+        self._past: deque[np.ndarray] = deque([self.q[columns]] * 3, maxlen=3)
+        self._model = self._self_model() if self_collision > 0.0 and problem.confinement is None else None
+        self._mean_manipulability = self._mean() if manipulability > 0.0 else 1.0
+
+    def step(self, *targets: Any) -> StreamStep:
+        """The posture for the next tick."""
+        begin = time.perf_counter()
+        checked = self.problem._checked_targets(targets)
+        settings = self.problem._settings((None, None, None, 1, 0.0, None, "memetic", False, False), 0)
+        task = Task(self.problem, checked, self.q, settings, Bounds(np.inf, -1, -1), (0, 0))
+        last = self._past[-1]
+        task.lower = np.maximum(task.lower, last - self._reach)
+        task.upper = np.minimum(task.upper, last + self._reach)
+        objective = _StreamObjective(self, task)
+        x = minimise_by_scipy("slsqp", objective, task, task.clip(last), self.iterations, ftol=self.method.tolerance)
+        # An optimiser may end worse than it began where steps are short; never go there.
+        if objective(x)[0] > objective(task.clip(last))[0]:
+            x = task.clip(last)
+        self._past.append(np.array(x))
+        _, self.q, errors = task._stage.check(np.ascontiguousarray(x))
+        return StreamStep(self.q, self.problem.named_errors(errors), task.evaluations, time.perf_counter() - begin)
+
+    def _self_model(self) -> Any:
+        robot = self.problem.robot
+        if not any(link.collisions for link in robot.description.links):
+            return None
+        from memetik.scene.fast import FastModel
+
+        return FastModel(robot, None, "tight")
+
+    def _measure(self, q: np.ndarray) -> float:
+        link = next(link for goal in self.problem.goals for link in goal.links)
+        return manipulability(self.problem.robot.jacobian(link, q)[:, self.problem._core.variables])
+
+    def _mean(self) -> float:
+        _, _, low, high = self.problem._core.limits
+        rng, q = np.random.default_rng(0), np.array(self.q)
+        values = []
+        for _ in range(200):
+            q[self.problem._core.variables] = low + rng.random(len(low)) * (high - low)
+            values.append(self._measure(q))
+        return float(max(np.mean(values), 1e-12))
+
+
+class _StreamObjective(RelaxedObjective):
+    """The losses of goals and those of motion."""
+
+    def __init__(self, stream: RelaxedStream, task: Task):
+        super().__init__(stream.method, task, stops=False)  # motion counts as well: met goals do not end a tick
+        self.stream = stream
+
+    def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        stream, weights = self.stream, self.stream.weights
+        value, slope = super().__call__(x)
+        third, second, first = stream._past
+        differences = {
+            "velocity": x - first,
+            "acceleration": x - 2.0 * first + second,
+            "jerk": x - 3.0 * first + 3.0 * second - third,
+        }
+        for name, difference in differences.items():
+            size = float(np.linalg.norm(difference))
+            loss, rise = groove(np.array(size))
+            value += weights[name] * float(loss)
+            if size > 0.0:
+                slope = slope + weights[name] * float(rise) / size * difference
+        lower, upper, _, _ = self.task.problem._core.limits
+        bounded = np.isfinite(upper - lower)
+        loss, rise = swamp(x[bounded], lower[bounded], upper[bounded], 10.0, 10.0, 20)
+        value += weights["limits"] * float(loss.sum())
+        slope[bounded] += weights["limits"] * rise
+        if stream._model is not None:
+            distance, gradient, _ = stream._model._nearest(self.task.full(x[None]), FAR, 1)
+            if distance[0] < 0.5 * sum(APART):  # the swamp's other wall is of no use
+                loss, rise = swamp(distance, *APART, 60.0, 1e-4, 30)
+                value += weights["self_collision"] * float(loss[0] + 1.0)
+                slope = slope + weights["self_collision"] * rise[0] * gradient[0, self.task.problem._core.variables]
+        if weights["manipulability"] > 0.0:
+            value, slope = self._with_manipulability(x, value, slope)
+        return value, slope
+
+    def _with_manipulability(self, x: np.ndarray, value: float, slope: np.ndarray) -> tuple[float, np.ndarray]:
+        stream, step = self.stream, 1e-5
+        steps = self.task.full(np.vstack([x, x + step * np.eye(len(x)), x - step * np.eye(len(x))]))
+        measures = np.array([stream._measure(q) for q in steps]) / stream._mean_manipulability
+        loss, rise = groove(np.minimum(measures[:1] - 1.0, 0.0), 0.5, 0.1)
+        weight = stream.weights["manipulability"]
+        change = (measures[1 : len(x) + 1] - measures[len(x) + 1 :]) / (2.0 * step)
+        return value + weight * float(loss[0]), slope + weight * float(rise[0]) * change
