@@ -37,11 +37,11 @@ class RelaxedStream:
     """Follows targets as RelaxedIK and its successors do: each tick minimises the weighted sum of losses from the last
     posture on, within the limits and what the velocity limits allow in a tick.
 
-    To the goals' losses it adds, with q' = q - q_1, q'' = q - 2 q_1 + q_2, q''' = q - 3 q_1 + 3 q_2 - q_3 of the postures
-    of the last ticks (radians, not divided by the tick's length),
-    velocity groove(|q'|) + acceleration groove(|q''|) + jerk groove(|q'''|) + limits sum_i swamp(q_i; limits)
-    + manipulability groove(m(q) - 1), m the product of singular values over its mean; and, where the problem has no
-    scene but `self_collision` is not zero, self_collision swamp(clearance of links from each other; 0.02 m and more).
+    To the goals' losses it adds, with v = q - q_1, a = q - 2 q_1 + q_2, j = q - 3 q_1 + 3 q_2 - q_3 of the postures of
+    the last ticks (radians, not divided by the tick's length),
+    velocity groove(|v|) + acceleration groove(|a|) + jerk groove(|j|) + limits sum_i swamp(q_i; its limits)
+    + manipulability groove(min(m(q) - 1, 0)), m the product of singular values over its mean; and, where the problem
+    has no scene, self_collision swamp(clearance of links from each other; 0.02 m and more).
     The sum is a compromise: goals are approached, and `errors` say how far they are.
 
     problem         the goals; their open targets come at each step.
