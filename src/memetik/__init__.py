@@ -62,6 +62,13 @@ if TYPE_CHECKING:
         SwampGroove,
         Touch,
     )
+    from memetik.motion.driver import Driver, ExactDriver, SimulatedDriver
+    from memetik.motion.execution import execute
+    from memetik.motion.sequencer import run_task
+    from memetik.motion.simulation import Simulation
+    from memetik.motion.task import Task
+    from memetik.motion.task_file import load_task
+    from memetik.motion.tcp import DriverServer, TcpDriver
     from memetik.robot.manipulability import manipulability
     from memetik.robot.robot import Robot, combine, load_robot, robot_from_dh
     from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Sphere
@@ -92,7 +99,10 @@ __all__ = [
     "DescriptionError",
     "Displacement",
     "Distance",
+    "Driver",
+    "DriverServer",
     "Effort",
+    "ExactDriver",
     "GeometryError",
     "Goal",
     "GoalError",
@@ -125,20 +135,27 @@ __all__ = [
     "Scan",
     "Scene",
     "Side",
+    "SimulatedDriver",
+    "Simulation",
     "Solution",
     "Sphere",
     "Square",
     "Swamp",
     "SwampGroove",
+    "Task",
+    "TcpDriver",
     "Touch",
     "Tracker",
     "UnknownNameError",
     "combine",
     "errors",
+    "execute",
     "load_robot",
+    "load_task",
     "manipulability",
     "methods",
     "robot_from_dh",
+    "run_task",
     "solve",
     "transform",
 ]
@@ -193,6 +210,13 @@ _HOME = {
         "SwampGroove",
         "Touch",
     ),
+    "memetik.motion.driver": ("Driver", "ExactDriver", "SimulatedDriver"),
+    "memetik.motion.execution": ("execute",),
+    "memetik.motion.sequencer": ("run_task",),
+    "memetik.motion.simulation": ("Simulation",),
+    "memetik.motion.task": ("Task",),
+    "memetik.motion.task_file": ("load_task",),
+    "memetik.motion.tcp": ("DriverServer", "TcpDriver"),
     "memetik.robot.manipulability": ("manipulability",),
     "memetik.robot.robot": ("Robot", "combine", "load_robot", "robot_from_dh"),
     "memetik.robot.shapes": ("Box", "Capsule", "Cylinder", "Mesh", "Sphere"),

@@ -14,6 +14,8 @@ descriptions leave out is filled in by rules, and `notes` says where:
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,7 +24,7 @@ import numpy as np
 
 from memetik.errors import InvalidInputError, MissingExtraError, UnknownNameError
 from memetik.motion.physics_shapes import GeomWriter, wxyz
-from memetik.scene.objects import Plane
+from memetik.scene.objects import Plane, SceneObject
 
 if TYPE_CHECKING:
     from memetik.robot.robot import Robot
@@ -46,6 +48,8 @@ _ARMATURE = {True: (1e-5, 2.0), False: (0.2, 20.0)}  # by whether it turns: leas
 
 def mujoco() -> Any:
     """The mujoco package, or an error that says how to install it."""
+    if sys.platform == "linux" and not os.environ.get("DISPLAY"):
+        os.environ.setdefault("MUJOCO_GL", "egl")  # pictures without a screen; read when mujoco is imported
     try:
         import mujoco as module
     except ImportError:
@@ -130,6 +134,11 @@ class _Builder:
         self.spec.option.cone = self.mujoco.mjtCone.mjCONE_ELLIPTIC
         self.spec.option.impratio = 10.0  # makes held things creep less
         self.geoms = GeomWriter(self.mujoco, self.spec)
+        self.spec.visual.global_.offwidth, self.spec.visual.global_.offheight = 1920, 1200
+        sky = {"type": self.mujoco.mjtTexture.mjTEXTURE_SKYBOX, "builtin": self.mujoco.mjtBuiltin.mjBUILTIN_GRADIENT}
+        self.spec.add_texture(name="sky", width=64, height=64, rgb1=[0.95, 0.97, 1.0], rgb2=[0.7, 0.78, 0.85], **sky)
+        self.spec.visual.headlight.ambient = [0.4, 0.4, 0.4]
+        self.spec.visual.headlight.diffuse = [0.6, 0.6, 0.6]
         self.notes: list[str] = []
         self.axes: list[Any] = []
         self.joints: list[Any] = []
@@ -156,7 +165,8 @@ class _Builder:
             self.links[link.name] = body
             has_mass = link.inertial is not None and link.inertial.mass > 0.0
             for geometry in link.collisions:
-                settings = {"mass": 0.0} if has_mass else {"density": self.density}
+                settings: dict[str, Any] = {"mass": 0.0} if has_mass else {"density": self.density}
+                settings["rgba"] = list(geometry.color or (0.85, 0.85, 0.88, 1.0))
                 self._geom(body, geometry.shape, np.asarray(geometry.origin), link.name, hull=True, **settings)
             if has_mass:
                 assert link.inertial is not None
@@ -181,13 +191,13 @@ class _Builder:
             )
             self.objects[item.name] = body
             if item.name not in loose:
-                self._geom(body, item.shape, np.eye(4), item.name)
+                self._geom(body, item.shape, np.eye(4), item.name, rgba=_color(item, (0.55, 0.6, 0.65, 1.0)))
                 continue
             if isinstance(item.shape, Plane):
                 raise InvalidInputError(f"{item.name!r} is a plane, which has no end; it cannot be loose.")
             body.add_freejoint()
             weight = {"mass": masses[item.name]} if item.name in masses else {"density": self.density}
-            self._geom(body, item.shape, np.eye(4), item.name, **weight)
+            self._geom(body, item.shape, np.eye(4), item.name, rgba=_color(item, (0.9, 0.5, 0.2, 1.0)), **weight)
 
     def add_welds(self, loose: Sequence[str], grips: Sequence[str]) -> dict[tuple[str, str], int]:
         welds = {}
@@ -322,6 +332,10 @@ class _Builder:
         if name not in self.links:
             raise UnknownNameError("link", name, f"robot {self.robot.name!r}", self.links)
         return self.links[name]
+
+
+def _color(item: SceneObject, default: tuple[float, ...]) -> list[float]:
+    return list(item.color or default)
 
 
 def _set_inertia(body: Any, mass: float, com: Sequence[float], inertia: np.ndarray) -> None:

@@ -182,9 +182,14 @@ class Simulation:
         settings = {"lookat": (0.3, 0.0, 0.3), "distance": 2.0, "azimuth": 135.0, "elevation": -25.0, **(camera or {})}
         for key, value in settings.items():
             setattr(view, key, value)
-        with self._mujoco.Renderer(self.physics.model, height, width) as renderer:
-            renderer.update_scene(self.data, view)
-            return renderer.render()
+        try:
+            with self._mujoco.Renderer(self.physics.model, height, width) as renderer:
+                renderer.update_scene(self.data, view)
+                return renderer.render()
+        except (RuntimeError, ImportError, AttributeError, self._mujoco.FatalError) as error:
+            raise InvalidInputError(
+                f"no picture can be made here: {error}. MuJoCo renders with EGL, OSMesa or a screen; see MUJOCO_GL."
+            ) from None
 
     def _body(self, name: str) -> int:
         model = self.physics.model
