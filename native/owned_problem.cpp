@@ -200,8 +200,9 @@ int demands_of(const TermSpec &spec) {
     case TermKind::rotation:
       return 3;
     case TermKind::rotation_range:
-    case TermKind::roll_pitch_yaw:
       return narrow(9, 12, 3);
+    case TermKind::roll_pitch_yaw:
+      return narrow(3, 6, 3);
     case TermKind::swing_range:
       return narrow(12, 15, 3);
     case TermKind::twist:
