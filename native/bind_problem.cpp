@@ -132,40 +132,43 @@ nb::dict solve_batch(const Problem &problem, nb::tuple targets, Input<double> po
       batch->preference.resize(count);
   batch->seconds.resize(count), batch->success.resize(count), batch->evaluations.resize(count),
       batch->starts.resize(count);
+  SolveRequest request;
+  apply(settings, request);
+  request.threads = 1;
   std::atomic<size_t> next{0};
   std::atomic<bool> stop{false};
   const auto work = [&](bool main) {
     constexpr size_t chunk = 64;
+    std::vector<BatchElement> elements(chunk);
+    std::vector<const double *> pointers(chunk * arrays.size());
+    std::vector<Placement> placements(bases ? chunk : 0);
     auto last = std::chrono::steady_clock::now();
     while (!stop.load(std::memory_order_relaxed)) {
       const size_t begin = next.fetch_add(chunk);
       if (begin >= count) return;
       const size_t end = std::min(begin + chunk, count);
-      std::vector<SolveRequest> requests(end - begin);
-      std::vector<Placement> placements(bases ? end - begin : 0);
       for (size_t i = begin; i < end; ++i) {
-        SolveRequest &request = requests[i - begin];
-        apply(settings, request);
-        request.threads = 1;
-        request.stream = uint64_t(first + i);
-        for (size_t k = 0; k < arrays.size(); ++k) request.targets.push_back(arrays[k].data() + strides[k] * i);
-        request.posture = postures.data() + (seeds == 1 ? 0 : i * dof);
+        BatchElement &element = elements[i - begin];
+        const double **own = pointers.data() + (i - begin) * arrays.size();
+        for (size_t k = 0; k < arrays.size(); ++k) own[k] = arrays[k].data() + strides[k] * i;
+        element = {};
+        element.targets = own, element.posture = postures.data() + (seeds == 1 ? 0 : i * dof);
+        element.stream = uint64_t(first + i);
+        element.q = batch->q.data() + i * dof, element.errors = batch->errors.data() + i * terms;
         if (!bases) continue;
         Placement &base = placements[i - begin];
         for (int r = 0; r < 3; ++r) {
           for (int c = 0; c < 3; ++c) base.R[3 * r + c] = bases->data()[16 * i + size_t(4 * r + c)];
           base.p[r] = bases->data()[16 * i + size_t(4 * r + 3)];
         }
-        request.base = &base;
+        element.base = &base;
       }
-      const std::vector<Outcome> outcomes = solve_chunk(problem, requests);
+      solve_chunk(problem, request, elements.data(), end - begin);
       for (size_t i = begin; i < end; ++i) {
-        const Outcome &o = outcomes[i - begin];
-        std::copy(o.q.begin(), o.q.end(), batch->q.begin() + long(i * dof));
-        std::copy(o.errors.begin(), o.errors.end(), batch->errors.begin() + long(i * terms));
-        batch->cost[i] = o.cost, batch->preference[i] = o.preference, batch->seconds[i] = o.seconds,
-        batch->success[i] = o.success;
-        batch->evaluations[i] = o.counts.evaluations, batch->starts[i] = o.counts.starts;
+        const BatchElement &e = elements[i - begin];
+        batch->cost[i] = e.cost, batch->preference[i] = e.preference, batch->seconds[i] = e.seconds,
+        batch->success[i] = e.success;
+        batch->evaluations[i] = e.evaluations, batch->starts[i] = e.starts;
       }
       if (main && std::chrono::steady_clock::now() - last > std::chrono::milliseconds(50)) {
         last = std::chrono::steady_clock::now();
@@ -258,7 +261,8 @@ void bind_problem(nb::module_ &m) {
       .def_rw("max_step", &SearchOptions::max_step)
       .def_rw("round_iterations", &SearchOptions::round_iterations)
       .def_rw("refine_patience", &SearchOptions::refine_patience)
-      .def_rw("seed_patience", &SearchOptions::seed_patience);
+      .def_rw("seed_patience", &SearchOptions::seed_patience)
+      .def_rw("closed_form", &SearchOptions::closed_form);
 
   nb::class_<Settings>(m, "Settings", "How long and how a problem is solved.")
       .def(nb::init<double, int64_t, int64_t, uint64_t, uint64_t, int, double, int64_t, int64_t, double, bool, bool,

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "closed_form.h"
 #include "problem.h"
 
 namespace memetik {
@@ -34,6 +35,10 @@ struct FirstGenerationKernels {
   void (*solve_one)(const ProblemView &, const PoseView &, const SearchOptions &, void *memory, PoseElement &element);
   void (*solve_many)(const ProblemView &, const PoseView &, const SearchOptions &, void *memory, PoseElement *elements,
                      long count);
+  // The postures of a closed form that meet the pose within limits, the nearest to the seed first: their number, at
+  // most 8, and their active variables one after the other in `answers`.
+  int (*solve_closed)(const ProblemView &, const PoseView &, const ClosedForm &, void *memory, PoseElement &element,
+                      double *answers);
 };
 
 const FirstGenerationKernels &active_first_generation_kernels();

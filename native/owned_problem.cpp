@@ -321,6 +321,8 @@ Problem::Problem(const Tree &tree, std::vector<PointSpec> points, std::vector<Te
                    [&](size_t a, size_t b) { return specs[a].priority < specs[b].priority; });
   for (size_t i : order) add_term(specs[i], data_offset, i);
   pose_ = find_pose();
+  if (pose_.point >= 0 && pose_.rotation >= 0)
+    closed_form_ = find_closed_form(view(), terms_[size_t(pose_.point)].frame);
   must_rows_ = 0;
   for (const Term &term : terms_)
     if (term.priority == 0) must_rows_ += term.rows;

@@ -78,6 +78,8 @@ class Problem {
   const std::vector<CollisionAxis> &collision_axes() const { return collision_axes_; }
   // The terms of a problem that asks for the pose of one link and nothing else; both -1 for every other problem.
   const PoseView &pose() const { return pose_; }
+  // How that pose is solved without search; kind none where it is not.
+  const ClosedForm &closed_form() const { return closed_form_; }
   // How many joints the musts bind in general: demands beyond the number of variables cannot all be met.
   int demands() const { return demands_; }
   const std::vector<HeldJoint> &held_joints() const { return held_joints_; }
@@ -110,6 +112,7 @@ class Problem {
   std::vector<std::shared_ptr<const Geometry>> geometries_;
   std::vector<GeometryView> geometry_views_;
   PoseView pose_{-1, -1};
+  ClosedForm closed_form_;
   int demands_ = 0;
   double total_mass_ = 0, fixed_moment_[3] = {0, 0, 0};
   int dof_ = 0, rows_ = 0, must_rows_ = 0, goals_ = 0, callbacks_ = 0, manipulabilities_ = 0, contacts_ = 0,

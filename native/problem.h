@@ -154,6 +154,7 @@ struct SearchOptions {
   int32_t refine_patience =
       48;  // local optima of the preferences in a row that bring nothing better end their refinement
   int32_t seed_patience = 16;  // iterations the seed's own basin may still take once another has an answer
+  bool closed_form = true;     // where the arm has one
 };
 
 struct Candidate {

@@ -63,7 +63,75 @@ bool is_plain(const Problem &problem, const SolveRequest &request) {
          request.collect == 0;
 }
 
-uint64_t first_key(const SolveRequest &request) { return mix(mix(request.rng, request.stream), ~uint64_t(0)); }
+uint64_t first_key(uint64_t rng, uint64_t stream) { return mix(mix(rng, stream), ~uint64_t(0)); }
+
+// Whether the pose is solved in closed form before anything is searched.
+bool is_closed(const Problem &problem, const SearchOptions &options) {
+  return problem.closed_form().kind != ClosedFormKind::none && options.closed_form;
+}
+
+void put_targets(const Problem &problem, const double *const *targets, double *data) {
+  std::copy(problem.data().begin(), problem.data().end(), data);
+  for (const TargetCopy &copy : problem.copies()) data[copy.to] = targets[copy.target][copy.from];
+}
+
+// Brings the posture within limits, also of joints that no goal touches, and reads the variables' seed from it.
+void put_seed(const Problem &problem, const ProblemView &view, double *posture, double *seed, double *data,
+              std::vector<int> *clipped) {
+  for (int k = 0; k < view.dof; ++k) {
+    const double lower = problem.lower()[size_t(k)], upper = problem.upper()[size_t(k)];
+    if (posture[k] >= lower && posture[k] <= upper) continue;
+    if (clipped) clipped->push_back(k);
+    posture[k] = std::clamp(posture[k], lower, upper);
+  }
+  for (int i = 0; i < view.variable_count; ++i) seed[i] = posture[view.sources[i]];
+  for (const SeedCopy &copy : problem.seed_copies()) data[copy.to] = posture[copy.entry];
+}
+
+// The full posture of active variables, each brought within half a turn of the seed where limits allow.
+void put_posture(const Problem &problem, const ProblemView &view, const double *variables, const double *seed,
+                 const double *posture, double *out) {
+  std::copy(posture, posture + view.dof, out);
+  for (int i = 0; i < view.variable_count; ++i) {
+    double value = variables[i];
+    if (problem.turns()[size_t(i)] && std::abs(value - seed[i]) > kTurn / 2) {
+      double shifted = value - kTurn * std::round((value - seed[i]) / kTurn);
+      if (shifted < view.lower[i]) shifted += kTurn;
+      if (shifted > view.upper[i]) shifted -= kTurn;
+      if (shifted >= view.lower[i] && shifted <= view.upper[i] &&
+          std::abs(shifted - seed[i]) < std::abs(value - seed[i]))
+        value = shifted;
+    }
+    out[view.sources[i]] = value;
+  }
+}
+
+bool is_within_limits(const Problem &problem, const double *posture) {
+  for (size_t k = 0; k < problem.lower().size(); ++k)
+    if (!std::isfinite(posture[k]) || posture[k] < problem.lower()[k] || posture[k] > problem.upper()[k]) return false;
+  return true;
+}
+
+bool is_within_tolerance(const ProblemView &view, const double *errors) {
+  for (int t = 0; t < view.term_count; ++t)
+    if (view.terms[t].priority == 0 && !(errors[t] <= view.terms[t].tolerance * kSlack)) return false;
+  return true;
+}
+
+Verifier &own_verifier() {
+  static thread_local Verifier verifier;
+  return verifier;
+}
+
+// Errors of a problem without goals of the user's own or on contacts, as an independent calculation sees them.
+bool check_pose(const Problem &problem, const ProblemView &view, const double *data, const double *posture,
+                double *errors) {
+  if (!is_within_limits(problem, posture)) return false;
+  Verifier &verifier = own_verifier();
+  verifier.place(view, posture);
+  for (int t = 0; t < view.term_count; ++t) errors[t] = verifier.error(view, view.terms[t], data, posture);
+  return is_within_tolerance(view, errors);
+}
 
 class Solve {
  public:
@@ -73,29 +141,19 @@ class Solve {
         view_(problem.view()),
         kernels_(active_search_kernels()),
         begin_(Clock::now()) {
-    data_ = problem.data();
-    for (const TargetCopy &copy : problem.copies())
-      data_[size_t(copy.to)] = request.targets[size_t(copy.target)][copy.from];
+    const size_t n = size_t(view_.variable_count);
+    data_.resize(problem.data().size());
+    put_targets(problem, request.targets.data(), data_.data());
     posture_.assign(request.posture, request.posture + view_.dof);
-    // Joints that no goal touches keep the seed's value in the answer, which has to be within their limits too.
-    for (int k = 0; k < view_.dof; ++k) {
-      const double lower = problem.lower()[size_t(k)], upper = problem.upper()[size_t(k)];
-      double &value = posture_[size_t(k)];
-      if (value < lower || value > upper) {
-        outcome_.clipped.push_back(k);
-        value = std::clamp(value, lower, upper);
-      }
-    }
-    seed_.resize(size_t(view_.variable_count));
-    for (int i = 0; i < view_.variable_count; ++i) seed_[size_t(i)] = posture_[size_t(view_.sources[i])];
-    for (const SeedCopy &copy : problem.seed_copies()) data_[size_t(copy.to)] = posture_[size_t(copy.entry)];
-    best_ = seed_;
+    seed_.resize(n);
+    put_seed(problem, view_, posture_.data(), seed_.data(), data_.data(), &outcome_.clipped);
     if (request.base) move_base(*request.base);
     if (request.world) world_ = request.world->view(), certain_ = request.certain_world->view();
   }
 
   Outcome run() {
     if (view_.variable_count == 0) return check_only();
+    if (request_.first_generation && is_closed(problem_, request_.options) && closed_form()) return conclude();
     if (request_.first_generation && is_plain(problem_, request_) && first_generation()) return conclude();
     static thread_local Pool pool;
     const size_t bytes = kernels_.island_bytes(view_, request_.options);
@@ -210,35 +268,51 @@ class Solve {
     for (int k = 0; k < 3; ++k) view_.fixed_moment[k] = turned.p[k] + (carried - 1.0) * base.p[k];
   }
 
-  // The pose of one link, by the first starts side by side. True if that is enough.
-  bool first_generation() {
-    static thread_local Pool pool;
+  // The postures of a closed form, the nearest to the seed first. True if one of them is the answer.
+  bool closed_form() {
+    if (request_.base || request_.trace || request_.collect > 0) return false;
+    double answers[8 * 6];
+    PoseElement element = first_element(nullptr);
     const FirstGenerationKernels &kernels = active_first_generation_kernels();
-    std::vector<double> answer(seed_.size());
-    PoseElement element = first_element(answer.data());
-    kernels.solve_one(view_, problem_.pose(), request_.options, pool.get(kernels.bytes(view_)), element);
-    outcome_.profile.search = elapsed();
-    return take_first(element);
-  }
-
- public:
-  // Takes over what the first generation found.
-  bool take_first(const PoseElement &element) {
+    const int count = kernels.solve_closed(view_, problem_.pose(), problem_.closed_form(), first_memory(), element,
+                                           answers);
     outcome_.counts.evaluations = element.evaluations, outcome_.counts.starts = element.starts;
-    outcome_.counts.random_starts = element.starts - 1;
-    if (element.start < 0) return false;
-    outcome_.q = full(element.answer);
-    outcome_.success = verify(outcome_.q, outcome_.errors);
-    outcome_.ending = outcome_.success ? Ending::solved : outcome_.ending;
+    for (int k = 0; k < count && !outcome_.success; ++k)
+      outcome_.success = settle(answers + 6 * k) && allowed(outcome_.q, answers + 6 * k);
+    if (outcome_.success) outcome_.ending = Ending::solved;
     return outcome_.success;
   }
 
-  PoseElement first_element(double *answer) {
-    return {data_.data(), posture_.data(), seed_.data(), first_key(request_), answer, -1, 0, 0};
+  // The pose of one link, by the first starts side by side. True if that is enough.
+  bool first_generation() {
+    best_ = seed_;
+    PoseElement element = first_element(best_.data());
+    active_first_generation_kernels().solve_one(view_, problem_.pose(), request_.options, first_memory(), element);
+    outcome_.profile.search = elapsed();
+    outcome_.counts.evaluations += element.evaluations, outcome_.counts.starts += element.starts;
+    outcome_.counts.random_starts = element.starts - 1;
+    outcome_.success = element.start >= 0 && settle(element.answer);
+    if (outcome_.success) outcome_.ending = Ending::solved;
+    return outcome_.success;
   }
 
-  Outcome take_outcome() { return conclude(); }
+  // Takes over an answer to the pose of one link if it holds.
+  bool settle(const double *variables) {
+    outcome_.q.resize(size_t(view_.dof)), outcome_.errors.resize(size_t(view_.term_count));
+    put_posture(problem_, view_, variables, seed_.data(), posture_.data(), outcome_.q.data());
+    return check_pose(problem_, view_, data_.data(), outcome_.q.data(), outcome_.errors.data());
+  }
 
+  PoseElement first_element(double *answer) const {
+    return {data_.data(), posture_.data(), seed_.data(), first_key(request_.rng, request_.stream), answer, -1, 0, 0};
+  }
+
+  char *first_memory() const {
+    static thread_local Pool pool;
+    return pool.get(active_first_generation_kernels().bytes(view_));
+  }
+
+ public:
   const std::vector<double> &seed() const { return seed_; }
 
   bool evaluate(const double *variables, int count, int priority, double *cost, double *preference, double *residual,
@@ -252,14 +326,18 @@ class Solve {
 
   bool check(const double *variables, Answer &answer) {
     answer.q = full(variables);
-    if (!verify(answer.q, answer.errors)) return false;
-    if (!request_.world) return allowed(answer.q, true);
+    return verify(answer.q, answer.errors) && allowed(answer.q, variables);
+  }
+
+  // The same where nothing is known of the posture's surroundings yet.
+  bool allowed(const std::vector<double> &posture, const double *variables) {
+    if (!request_.world) return allowed(posture, true);
     static thread_local Pool pool;
     IslandState state;
     prepare(state, 0);
     const Contact contact =
         kernels_.contact(view_, pool.get(kernels_.evaluation_bytes(view_)), state.control, variables);
-    return contact != Contact::touching && allowed(answer.q, contact == Contact::free);
+    return contact != Contact::touching && allowed(posture, contact == Contact::free);
   }
 
   Outcome refine_from(const double *variables) {
@@ -421,29 +499,16 @@ class Solve {
     return false;
   }
 
-  // The full posture of active variables, each brought within half a turn of the seed where limits allow.
   std::vector<double> full(const double *variables) const {
-    std::vector<double> posture = posture_;
-    for (int i = 0; i < view_.variable_count; ++i) {
-      double value = variables[i];
-      const double seed = seed_[size_t(i)];
-      if (problem_.turns()[size_t(i)] && std::abs(value - seed) > kTurn / 2) {
-        double shifted = value - kTurn * std::round((value - seed) / kTurn);
-        if (shifted < view_.lower[i]) shifted += kTurn;
-        if (shifted > view_.upper[i]) shifted -= kTurn;
-        if (shifted >= view_.lower[i] && shifted <= view_.upper[i] && std::abs(shifted - seed) < std::abs(value - seed))
-          value = shifted;
-      }
-      posture[size_t(view_.sources[i])] = value;
-    }
+    std::vector<double> posture(posture_.size());
+    put_posture(problem_, view_, variables, seed_.data(), posture_.data(), posture.data());
     return posture;
   }
 
   bool measure(const std::vector<double> &posture, std::vector<double> &errors) {
-    thread_local Verifier verifier;
+    Verifier &verifier = own_verifier();
     verifier.place(view_, posture.data());
     errors.resize(size_t(view_.term_count));
-    bool within = true;
     for (int t = 0; t < view_.term_count; ++t) {
       const Term &term = view_.terms[t];
       errors[size_t(t)] = term.kind == TermKind::callback   ? callback_error(verifier, term, t, posture)
@@ -456,9 +521,7 @@ class Solve {
       double &error = errors[size_t(joint.term)];
       error = std::hypot(error, std::max({0.0, r - d[3], d[2] - r}));
     }
-    for (int t = 0; t < view_.term_count; ++t)
-      if (view_.terms[t].priority == 0 && !(errors[size_t(t)] <= view_.terms[t].tolerance * kSlack)) within = false;
-    return within;
+    return is_within_tolerance(view_, errors.data());
   }
 
   // By the model that is nowhere too small.
@@ -485,9 +548,7 @@ class Solve {
   }
 
   bool verify(const std::vector<double> &posture, std::vector<double> &errors) {
-    for (size_t k = 0; k < posture.size(); ++k)
-      if (!std::isfinite(posture[k]) || posture[k] < problem_.lower()[k] || posture[k] > problem_.upper()[k])
-        return false;
+    if (!is_within_limits(problem_, posture.data())) return false;
     const double begin = elapsed();
     const bool within = measure(posture, errors);
     if (request_.threads == 1) outcome_.profile.verify += elapsed() - begin;
@@ -505,6 +566,7 @@ class Solve {
 
   Outcome conclude() {
     double best = 1e300;
+    if (!outcome_.success) best_ = seed_;
     for (IslandState &state : islands_) {
       if (!state.started) continue;
       Counts &total = outcome_.counts;
@@ -565,45 +627,108 @@ bool Stage::evaluate(const double *variables, int count, int priority, double *c
 bool Stage::check(const double *variables, Answer &answer) { return parts_->solve.check(variables, answer); }
 Outcome Stage::refine(const double *variables) { return parts_->solve.refine_from(variables); }
 
-std::vector<Outcome> solve_chunk(const Problem &problem, const std::vector<SolveRequest> &requests) {
-  std::vector<Outcome> outcomes;
-  outcomes.reserve(requests.size());
-  if (requests.empty() || !is_plain(problem, requests.front()) || requests.front().base) {
-    for (const SolveRequest &request : requests) outcomes.push_back(solve(problem, request));
-    return outcomes;
+namespace {
+
+void take(const Outcome &outcome, BatchElement &element) {
+  std::copy(outcome.q.begin(), outcome.q.end(), element.q);
+  std::copy(outcome.errors.begin(), outcome.errors.end(), element.errors);
+  element.cost = outcome.cost, element.preference = outcome.preference, element.seconds = outcome.seconds;
+  element.evaluations = outcome.counts.evaluations, element.starts = outcome.counts.starts;
+  element.success = outcome.success;
+}
+
+void solve_element(const Problem &problem, const SolveRequest &settings, BatchElement &element, bool first_generation) {
+  SolveRequest request = settings;
+  request.targets.assign(element.targets, element.targets + problem.targets().size());
+  request.posture = element.posture, request.base = element.base, request.stream = element.stream;
+  request.first_generation = first_generation;
+  take(solve(problem, request), element);
+}
+
+// The memory that the first generation of a chunk works on.
+struct ChunkMemory {
+  std::vector<double> data, postures, seeds, answers;
+  std::vector<PoseElement> lanes;
+  std::vector<size_t> open;
+
+  void reserve(const ProblemView &view, size_t count) {
+    data.resize(count * size_t(view.data_size)), postures.resize(count * size_t(view.dof));
+    seeds.resize(count * size_t(view.variable_count)), answers.resize(seeds.size());
+    lanes.resize(count), open.clear();
   }
+};
+
+// The pose of one link for many targets. What is not solved here is left in `open` of the memory.
+void solve_first(const Problem &problem, const SolveRequest &settings, BatchElement *elements, size_t count,
+                 ChunkMemory &memory) {
   static thread_local Pool pool;
   const FirstGenerationKernels &kernels = active_first_generation_kernels();
   const ProblemView view = problem.view();
+  const size_t n = size_t(view.variable_count);
   const auto begin = Clock::now();
-  std::vector<double> answers(requests.size() * size_t(view.variable_count));
-  std::vector<std::unique_ptr<Solve>> solves;
-  std::vector<PoseElement> elements;
-  for (size_t k = 0; k < requests.size(); ++k) {
-    solves.push_back(std::make_unique<Solve>(problem, requests[k]));
-    elements.push_back(solves.back()->first_element(answers.data() + k * size_t(view.variable_count)));
+  char *scratch = pool.get(kernels.bytes(view));
+  memory.reserve(view, count);
+  const auto settle = [&](BatchElement &element, const PoseElement &lane, const double *variables) {
+    put_posture(problem, view, variables, lane.seed, lane.posture, element.q);
+    element.success = check_pose(problem, view, lane.data, element.q, element.errors);
+    return element.success;
+  };
+  std::vector<size_t> waiting;
+  for (size_t k = 0; k < count; ++k) {
+    BatchElement &element = elements[k];
+    double *data = memory.data.data() + k * size_t(view.data_size), *seed = memory.seeds.data() + k * n;
+    double *posture = memory.postures.data() + k * size_t(view.dof);
+    put_targets(problem, element.targets, data);
+    std::copy(element.posture, element.posture + view.dof, posture);
+    put_seed(problem, view, posture, seed, data, nullptr);
+    element.success = false, element.cost = element.preference = 0;
+    PoseElement lane{data, posture, seed, first_key(settings.rng, element.stream), memory.answers.data() + k * n,
+                     -1,   0,       0};
+    if (is_closed(problem, settings.options)) {
+      double answers[8 * 6];
+      const int found = kernels.solve_closed(view, problem.pose(), problem.closed_form(), scratch, lane, answers);
+      for (int i = 0; i < found && !element.success; ++i) settle(element, lane, answers + size_t(i) * n);
+      element.evaluations = lane.evaluations, element.starts = lane.starts;
+      lane.evaluations = lane.starts = 0;
+    } else {
+      element.evaluations = element.starts = 0;
+    }
+    if (element.success) continue;
+    memory.lanes[waiting.size()] = lane;
+    waiting.push_back(k);
   }
-  kernels.solve_many(view, problem.pose(), requests.front().options, pool.get(kernels.bytes(view)), elements.data(),
-                     long(elements.size()));
+  kernels.solve_many(view, problem.pose(), settings.options, scratch, memory.lanes.data(), long(waiting.size()));
+  int64_t evaluations = 0;
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    BatchElement &element = elements[waiting[i]];
+    const PoseElement &lane = memory.lanes[i];
+    element.evaluations += lane.evaluations, element.starts += lane.starts;
+    if (lane.start < 0 || !settle(element, lane, lane.answer)) memory.open.push_back(waiting[i]);
+  }
+  for (size_t k = 0; k < count; ++k) evaluations += elements[k].evaluations;
   // Time is shared: each element is charged its share of the work.
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  int64_t evaluations = 0;
-  for (const PoseElement &element : elements) evaluations += element.evaluations;
-  for (size_t k = 0; k < requests.size(); ++k) {
-    const double share = seconds * double(elements[k].evaluations) / double(std::max<int64_t>(evaluations, 1));
-    if (solves[k]->take_first(elements[k])) {
-      outcomes.push_back(solves[k]->take_outcome());
-      outcomes.back().seconds = share;
-      continue;
-    }
-    SolveRequest again = requests[k];
-    again.first_generation = false;
-    outcomes.push_back(solve(problem, again));
-    outcomes.back().seconds += share;
-    outcomes.back().counts.evaluations += elements[k].evaluations;
-    outcomes.back().counts.starts += elements[k].starts;
+  for (size_t k = 0; k < count; ++k)
+    elements[k].seconds = seconds * double(elements[k].evaluations) / double(std::max<int64_t>(evaluations, 1));
+}
+
+}  // namespace
+
+void solve_chunk(const Problem &problem, const SolveRequest &settings, BatchElement *elements, size_t count) {
+  if (count == 0) return;
+  if (!is_plain(problem, settings) || elements[0].base) {
+    for (size_t k = 0; k < count; ++k) solve_element(problem, settings, elements[k], true);
+    return;
   }
-  return outcomes;
+  static thread_local ChunkMemory memory;
+  solve_first(problem, settings, elements, count, memory);
+  for (size_t k : memory.open) {
+    BatchElement &element = elements[k];
+    const double seconds = element.seconds;
+    const int64_t evaluations = element.evaluations, starts = element.starts;
+    solve_element(problem, settings, element, false);
+    element.seconds += seconds, element.evaluations += evaluations, element.starts += starts;
+  }
 }
 
 }  // namespace memetik

@@ -105,8 +105,20 @@ class Stage {
   std::unique_ptr<Parts> parts_;
 };
 
-// Solves many requests one after the other, each as `solve` does; targets of the pose of one link go through their
-// first generation side by side.
-std::vector<Outcome> solve_chunk(const Problem &problem, const std::vector<SolveRequest> &requests);
+// One element of a batch: what is asked of it, and where its outcome goes.
+struct BatchElement {
+  const double *const *targets;
+  const double *posture;
+  const Placement *base;
+  uint64_t stream;
+  double *q, *errors;  // (dof), (terms)
+  double cost, preference, seconds;
+  int64_t evaluations, starts;
+  bool success;
+};
+
+// Solves elements one after the other, each as `solve` does with the same settings; targets of the pose of one link go
+// through their first generation side by side.
+void solve_chunk(const Problem &problem, const SolveRequest &settings, BatchElement *elements, size_t count);
 
 }  // namespace memetik

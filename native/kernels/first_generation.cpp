@@ -1,5 +1,6 @@
 #include "first_generation.h"
 
+#include "closed_form_lanes.h"
 #include "evaluation.h"
 #include "lane_math.h"
 #include "search.h"
@@ -306,10 +307,53 @@ void solve_many(const ProblemView &p, const PoseView &pose, const SearchOptions 
   }
 }
 
+// Brings an angle to the full turn nearest to the seed that limits allow. A posture on a limit may be rounded beyond it.
+MEMETIK_INLINE Lane near_seed(const Lane &value, double seed, double lower, double upper) {
+  constexpr double kTurn = 6.283185307179586, kRounding = 1e-9;
+  Lane q = value + kTurn * round((Lane(seed) - value) * (1.0 / kTurn));
+  q = select(q > Lane(upper + kRounding), q - Lane(kTurn), q);
+  q = select(q < Lane(lower - kRounding), q + Lane(kTurn), q);
+  const Mask rounded = (q > Lane(upper)) & (q <= Lane(upper + kRounding));
+  q = select(rounded, Lane(upper), q);
+  return select((q < Lane(lower)) & (q >= Lane(lower - kRounding)), Lane(lower), q);
+}
+
+int solve_closed(const ProblemView &p, const PoseView &pose, const ClosedForm &form, void *memory, PoseElement &element,
+                 double *answers) {
+  PoseLanes &s = begin(p, pose, memory);
+  const int n = p.variable_count;
+  for (int k = 0; k < 3; ++k) s.position[k] = Lane(element.data[p.terms[pose.point].data + 9 + k]);
+  for (int k = 0; k < 9; ++k) s.rotation[k] = Lane(element.data[p.terms[pose.rotation].data + k]);
+  for (int a = 0; a < p.axis_count; ++a)
+    if (p.axes[a].axis.variable < 0) s.held[a] = Lane(element.posture[p.axes[a].source]);
+  closed_form_postures(form, s.position, s.rotation, s.q);
+  Mask allowed = Lane(0.0) <= Lane(0.0);
+  Lane far(0.0);
+  for (int i = 0; i < n; ++i) {
+    s.q[i] = near_seed(s.q[i], element.seed[i], p.lower[i], p.upper[i]);
+    allowed = allowed & (s.q[i] >= Lane(p.lower[i])) & (s.q[i] <= Lane(p.upper[i]));
+    const Lane difference = s.q[i] - Lane(element.seed[i]);
+    far += difference * difference;
+  }
+  evaluate_pose(p, pose, s);
+  element.evaluations += kWidth, element.starts += 1;
+  unsigned open = bits(s.inside & allowed);
+  int count = 0;
+  while (open) {
+    int nearest = -1;
+    for (int lane = 0; lane < kWidth; ++lane)
+      if (open >> lane & 1 && (nearest < 0 || get(far, lane) < get(far, nearest))) nearest = lane;
+    open &= ~(1u << nearest);
+    for (int i = 0; i < n; ++i) answers[count * n + i] = get(s.q[i], nearest);
+    ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 extern const FirstGenerationKernels first_generation_kernels;
-const FirstGenerationKernels first_generation_kernels{bytes, solve_one, solve_many};
+const FirstGenerationKernels first_generation_kernels{bytes, solve_one, solve_many, solve_closed};
 
 }  // namespace MEMETIK_ARCH
 }  // namespace memetik

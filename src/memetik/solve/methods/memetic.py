@@ -29,6 +29,8 @@ class Memetic(Native):
     round_iterations  iterations of an island before the next one's turn.
     refine_patience   local optima of the preferences in a row that bring nothing better end their refinement.
     seed_patience     iterations that the seed's own basin may still take once another individual has an answer.
+    closed_form       the pose of one link of an arm with six joints whose axes allow it (three parallel ones and two
+                      that meet, or a spherical wrist) is solved in closed form; the posture nearest to the seed wins.
     """
 
     islands: int = 4
@@ -47,6 +49,7 @@ class Memetic(Native):
     round_iterations: int = 12
     refine_patience: int = 48
     seed_patience: int = 16
+    closed_form: bool = True
 
     def __post_init__(self) -> None:
         for name, least in (("islands", 1), ("species", 1), ("population", 1), ("elites", 1), ("local_iterations", 1),
@@ -57,6 +60,8 @@ class Memetic(Native):
                 raise InvalidInputError(
                     f"{name} of Memetic must be a whole number from {least} to 1000000, not {value!r}."
                 )
+        if not isinstance(self.closed_form, bool):
+            raise InvalidInputError(f"closed_form of Memetic is True or False, not {self.closed_form!r}.")
         for name, low, high in (("progress", 0.0, 1.0), ("random_share", 0.0, 1.0), ("wipeout", 0.0, 1.0),
                                 ("damping", 0.0, 1e6), ("max_step", 1e-6, 1e6), ("mutation_low", 0.0, 60.0),
                                 ("mutation_high", self.mutation_low, 60.0)):  # fmt: skip
