@@ -278,7 +278,7 @@ class Solve {
                                            answers);
     outcome_.counts.evaluations = element.evaluations, outcome_.counts.starts = element.starts;
     for (int k = 0; k < count && !outcome_.success; ++k)
-      outcome_.success = settle(answers + 6 * k) && allowed(outcome_.q, answers + 6 * k);
+      outcome_.success = settle(answers + 6 * k) && allowed_at(outcome_.q, answers + 6 * k);
     if (outcome_.success) outcome_.ending = Ending::solved;
     return outcome_.success;
   }
@@ -326,11 +326,11 @@ class Solve {
 
   bool check(const double *variables, Answer &answer) {
     answer.q = full(variables);
-    return verify(answer.q, answer.errors) && allowed(answer.q, variables);
+    return verify(answer.q, answer.errors) && allowed_at(answer.q, variables);
   }
 
   // The same where nothing is known of the posture's surroundings yet.
-  bool allowed(const std::vector<double> &posture, const double *variables) {
+  bool allowed_at(const std::vector<double> &posture, const double *variables) {
     if (!request_.world) return allowed(posture, true);
     static thread_local Pool pool;
     IslandState state;

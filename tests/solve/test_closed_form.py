@@ -1,0 +1,81 @@
+"""Arms whose inverse kinematics has a closed form."""
+
+import numpy as np
+import pytest
+
+import memetik as mk
+
+SEARCH = mk.methods.Memetic(closed_form=False)
+ARMS = ("ur3", "ur5", "ur10", "ur5e", "racer5", "racer3", "kr120", "fanuc_m10ia", "powerball")
+
+
+def problem_of(name):
+    robot = mk.load_robot(name)
+    return robot, mk.Problem(robot, [mk.Pose(robot.tip)])
+
+
+def postures_of(robot, count, rng):
+    lower, upper = np.maximum(robot.lower, -np.pi), np.minimum(robot.upper, np.pi)
+    return rng.uniform(lower, upper, (count, robot.dof))
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_every_pose_is_met_without_search(name):
+    robot, problem = problem_of(name)
+    rng = np.random.default_rng(0)
+    postures, seeds = postures_of(robot, 500, rng), postures_of(robot, 500, rng)
+    targets = robot.pose(robot.tip, postures)
+    batch = problem.solve(targets, seed=seeds, evaluations=2000)
+    assert batch.success.all()
+    assert (batch.evaluations == 8).mean() > 0.99  # the eight postures of the closed form, and nothing else
+    assert np.abs(robot.pose(robot.tip, batch.q) - targets).max() < 1e-5
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_the_posture_nearest_to_the_seed_is_returned(name):
+    robot, problem = problem_of(name)
+    rng = np.random.default_rng(1)
+    for posture in postures_of(robot, 100, rng):
+        # Away from a singular posture, nothing else is as near as the posture that made the target.
+        jacobian = robot.jacobian(robot.tip, posture)
+        if np.linalg.svd(jacobian, compute_uv=False)[-1] < 0.05:
+            continue
+        seed = np.clip(posture + rng.uniform(-0.02, 0.02, robot.dof), robot.lower, robot.upper)
+        solution = problem.solve(robot.pose(robot.tip, posture), seed=seed)
+        np.testing.assert_allclose(solution.q, posture, atol=1e-7)
+
+
+def test_the_search_finds_nothing_nearer():
+    robot, problem = problem_of("ur5")
+    rng = np.random.default_rng(2)
+    for posture, seed in zip(postures_of(robot, 20, rng), postures_of(robot, 20, rng), strict=True):
+        target = robot.pose(robot.tip, posture)
+        closed = problem.solve(target, seed=seed)
+        for other in problem.solve_all(target, seed=seed, evaluations=200_000, method=SEARCH):
+            assert np.linalg.norm(closed.q - seed) <= np.linalg.norm(other.q - seed) + 1e-4
+
+
+def test_a_predicate_chooses_among_the_postures():
+    robot, problem = problem_of("ur5")
+    target = robot.pose(robot.tip, robot.q([0.3, -1.1, 1.4, -0.7, 1.2, 0.4]))
+    above = problem.solve(target, seed=robot.q([0.3, -1.1, 1.4, -0.7, 1.2, 0.4]))
+    below = problem.solve(target, seed=above.q, valid=lambda q: q[2] < 0)
+    assert above.q[2] > 0 > below.q[2]
+    assert below.success
+    assert below.evaluations == 8
+
+
+def test_poses_beyond_reach_and_on_the_border_are_told_apart():
+    robot, problem = problem_of("ur5")
+    stretched = robot.pose(robot.tip, np.zeros(6))
+    assert problem.solve(stretched, seed=np.full(6, 0.5)).success
+    assert not problem.solve(mk.transform((2.0, 0, 0)), evaluations=5000).success
+
+
+def test_answers_of_a_batch_are_those_of_single_solves():
+    robot, problem = problem_of("racer5")
+    rng = np.random.default_rng(3)
+    targets, seeds = robot.pose(robot.tip, postures_of(robot, 64, rng)), postures_of(robot, 64, rng)
+    batch = problem.solve(targets, seed=seeds, evaluations=2000, threads=2)
+    for k in range(64):
+        assert (problem.solve(targets[k], seed=seeds[k], evaluations=2000, rng=(0, k)).q == batch.q[k]).all()
