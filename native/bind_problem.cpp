@@ -33,7 +33,7 @@ using TermTuple =
 
 Problem *make_problem(const Tree &tree, const std::vector<PointTuple> &points, const std::vector<TermTuple> &terms,
                       Input<double> lower, Input<double> upper, const std::vector<int> &held,
-                      const std::vector<std::tuple<int, int>> &targets,
+                      const std::vector<std::tuple<int, int, int>> &targets,
                       const std::vector<std::tuple<int, int, int, int>> &copies,
                       const std::vector<std::tuple<int, int, int>> &seed_copies, bool with_bodies,
                       const std::vector<std::shared_ptr<const Geometry>> &geometries) {
@@ -63,10 +63,10 @@ Problem *make_problem(const Tree &tree, const std::vector<PointTuple> &points, c
     return offsets[size_t(term)] + to;
   };
   std::vector<TargetSpec> target_specs;
-  for (const auto &[size, form] : targets) {
+  for (const auto &[size, form, dimensions] : targets) {
     if (form < 0 || form > int(TargetForm::direction))
       throw std::invalid_argument("an open target has an unknown form.");
-    target_specs.push_back({size, TargetForm(form)});
+    target_specs.push_back({size, TargetForm(form), dimensions});
   }
   std::vector<TargetCopy> target_copies;
   for (const auto &[target, from, term, to] : copies) target_copies.push_back({target, from, place(term, to)});
@@ -91,6 +91,38 @@ nb::object solve_one(const Problem &problem, nb::tuple targets, Input<double> po
   if (bound.raised || outcome.ending == Ending::interrupted || outcome.ending == Ending::failed || PyErr_Occurred())
     throw nb::python_error();
   return nb::cast(std::move(outcome));
+}
+
+// The straight way for problems without surroundings or goals of the user's own: None where anything has to be
+// converted or mended first, or told what is wrong with it.
+nb::object solve_quick(const Problem &problem, nb::tuple targets, nb::handle seed, const Settings &settings,
+                       nb::handle rng) {
+  Input<double> posture;
+  unsigned long long drawn = 0;
+  if (!PyLong_CheckExact(rng.ptr()) || !nb::try_cast(rng, drawn)) return nb::none();
+  if (!nb::try_cast(seed, posture, false) || posture.ndim() != 1 || posture.shape(0) != size_t(problem.view().dof))
+    return nb::none();
+  BoundRequest bound(problem, settings, nb::none(), nb::none(), nb::none());
+  bound.request.rng = drawn;
+  if (!bound.take(targets, posture) || !bound.place(std::nullopt, nullptr, nullptr, 0.0)) return nb::none();
+  Outcome outcome;
+  {
+    nb::gil_scoped_release release;
+    outcome = solve(problem, bound.request);
+  }
+  if (outcome.ending == Ending::interrupted || PyErr_Occurred()) throw nb::python_error();
+  return nb::cast(std::move(outcome));
+}
+
+// Whether an array (N, ...) of open targets is taken as it is.
+bool are_clean(const Problem &problem, size_t target, Input<double> values) {
+  if (target >= problem.targets().size()) throw std::invalid_argument("there is no such open target.");
+  const TargetSpec &spec = problem.targets()[target];
+  const size_t size = size_t(spec.size), rows = size ? values.size() / size : 0;
+  if (values.ndim() != size_t(spec.dimensions) + 1 || rows == 0 || rows * size != values.size()) return false;
+  for (size_t i = 0; i < rows; ++i)
+    if (!clean(spec, values.data() + i * size)) return false;
+  return true;
 }
 
 // One solve for each element, shared out over threads; element k draws from stream k.
@@ -354,6 +386,8 @@ void bind_problem(nb::module_ &m) {
       .def("solve", &solve_one, "targets"_a, "posture"_a, "settings"_a, "base"_a = nb::none(), "valid"_a = nb::none(),
            "callback"_a = nb::none(), "world"_a = nb::none(), "certain_world"_a = nb::none(), "margin"_a = 0.0,
            "touches"_a = nb::none())
+      .def("solve_quick", &solve_quick, "targets"_a, "seed"_a.none(), "settings"_a, "rng"_a.none())
+      .def("are_clean", &are_clean, "target"_a, "values"_a)
       .def("solve_batch", &solve_batch, "targets"_a, "postures"_a, "settings"_a, "bases"_a.none(), "count"_a,
            "first"_a);
 }

@@ -79,7 +79,9 @@ class BoundRequest {
     for (size_t k = 0; k < targets.size(); ++k) {
       if (!nb::try_cast(targets[k], arrays_.emplace_back())) return false;
       const TargetSpec &spec = problem_.targets()[k];
-      if (arrays_.back().size() != size_t(spec.size) || !clean(spec, arrays_.back().data())) return false;
+      if (arrays_.back().ndim() != size_t(spec.dimensions) || arrays_.back().size() != size_t(spec.size) ||
+          !clean(spec, arrays_.back().data()))
+        return false;
       request.targets.push_back(arrays_.back().data());
     }
     posture_ = posture;

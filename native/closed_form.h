@@ -1,4 +1,5 @@
-// Arms of six turning joints whose inverse kinematics has a closed form: all postures of a pose at once, without search.
+// Arms of six turning joints whose inverse kinematics has a closed form: all postures of a pose at once, without
+// search.
 //
 // Two families cover most industrial arms. In both, axis 1 is followed by parallel axes 2 and 3, so that the height of
 // a point along them does not depend on their angles:
@@ -21,9 +22,9 @@ struct ClosedForm {
   ClosedFormKind kind = ClosedFormKind::none;
   double direction[6][3];
   double point[6][3];
-  double meeting[3];             // of axes 5 and 6, or of 4, 5 and 6
-  double across[3];              // unit vector across axes 2 and 3
-  double sign[6];                // of axes 3 and 4 against axis 2: 1 or -1
+  double meeting[3];                // of axes 5 and 6, or of 4, 5 and 6
+  double across[3];                 // unit vector across axes 2 and 3
+  double sign[6];                   // of axes 3 and 4 against axis 2: 1 or -1
   double multiplier[6], offset[6];  // angle = multiplier q + offset
   int32_t variable[6];
   Placement tool_inverse;  // of T0

@@ -69,7 +69,7 @@ inline void closed_form_postures(const ClosedForm &f, const Lane *position, cons
   Lane choice[3];
   for (int lane = 0; lane < kWidth; ++lane)
     for (int k = 0; k < 3; ++k) set(choice[k], lane, lane >> k & 1 ? -1.0 : 1.0);
-  const double(*h)[3] = f.direction;
+  const double (*h)[3] = f.direction;
   const auto tool = [&](const Vector3 &v) -> Vector3 {  // R_M^-1 v
     const Lane *R = rotation;
     const Vector3 u = {R[0] * v.x + R[3] * v.y + R[6] * v.z, R[1] * v.x + R[4] * v.y + R[7] * v.z,
@@ -98,9 +98,7 @@ inline void closed_form_postures(const ClosedForm &f, const Lane *position, cons
     const Vector3 last = turned_back(h[0], a[0], moved(vector(h[5])));
     a[4] = to_height(h2, h[4], vector(h[5]), dot(h2, last), choice[1]);
     a[5] = between(h[5], tool(turned(h[0], a[0], h2)), turned_back(h[4], a[4], h2));
-    const auto before_wrist = [&](const Vector3 &v) {
-      return turned_back(h[5], a[5], turned_back(h[4], a[4], v));
-    };
+    const auto before_wrist = [&](const Vector3 &v) { return turned_back(h[5], a[5], turned_back(h[4], a[4], v)); };
     const Vector3 fourth = vector(f.point[3]);
     const Vector3 x = without_first(carried(before_wrist(fourth - wrist) + wrist));
     bend(f, fourth - vector(f.point[2]), x, choice[2], a[1], a[2]);
@@ -110,9 +108,7 @@ inline void closed_form_postures(const ClosedForm &f, const Lane *position, cons
     theta[3] = f.sign[3] * (angle_of(between(h[1], k, seen)) - theta[1] - f.sign[2] * theta[2]);
   } else {
     bend(f, wrist - vector(f.point[2]), without_first(carried(wrist)), choice[1], a[1], a[2]);
-    const auto arm = [&](const Vector3 &v) {
-      return turned(h[0], a[0], turned(h[1], a[1], turned(h[2], a[2], v)));
-    };
+    const auto arm = [&](const Vector3 &v) { return turned(h[0], a[0], turned(h[1], a[1], turned(h[2], a[2], v))); };
     const auto arm_back = [&](const Vector3 &v) {
       return turned_back(h[2], a[2], turned_back(h[1], a[1], turned_back(h[0], a[0], v)));
     };

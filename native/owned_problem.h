@@ -47,6 +47,7 @@ enum class TargetForm : int { numbers, pose, rotation, direction };
 struct TargetSpec {
   int size;
   TargetForm form;
+  int dimensions;  // of the array that holds one
 };
 
 struct LimitSpec {

@@ -141,14 +141,14 @@ struct SearchOptions {
   int32_t population = 8;  // individuals kept per species
   int32_t elites = 4;      // of these, parents
   int32_t species = 2;
-  int32_t local_iterations = 30;
+  int32_t local_iterations = 16;
   int32_t stagnation = 2;     // iterations without progress that end a local search
-  double progress = 0.02;     // share of the error an iteration has to take away
+  double progress = 0.2;      // share of the error an iteration has to take away
   double random_share = 0.5;  // offspring drawn at random instead of bred
   double wipeout = 0.1;       // chance that the worse species dies when a generation brings nothing
   double mutation_low = 0.0;  // exponents of the mutation: 2^-low ... 2^-high of a joint's range
   double mutation_high = 6.0;
-  double damping = 1e-2;
+  double damping = 5e-2;
   double max_step = 1.5;          // largest change of a joint in one iteration
   int32_t round_iterations = 12;  // iterations before an island hands over
   int32_t refine_patience =

@@ -274,8 +274,8 @@ class Solve {
     double answers[8 * 6];
     PoseElement element = first_element(nullptr);
     const FirstGenerationKernels &kernels = active_first_generation_kernels();
-    const int count = kernels.solve_closed(view_, problem_.pose(), problem_.closed_form(), first_memory(), element,
-                                           answers);
+    const int count =
+        kernels.solve_closed(view_, problem_.pose(), problem_.closed_form(), first_memory(), element, answers);
     outcome_.counts.evaluations = element.evaluations, outcome_.counts.starts = element.starts;
     for (int k = 0; k < count && !outcome_.success; ++k)
       outcome_.success = settle(answers + 6 * k) && allowed_at(outcome_.q, answers + 6 * k);

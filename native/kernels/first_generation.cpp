@@ -307,7 +307,8 @@ void solve_many(const ProblemView &p, const PoseView &pose, const SearchOptions 
   }
 }
 
-// Brings an angle to the full turn nearest to the seed that limits allow. A posture on a limit may be rounded beyond it.
+// Brings an angle to the full turn nearest to the seed that limits allow. A posture on a limit may be rounded beyond
+// it.
 MEMETIK_INLINE Lane near_seed(const Lane &value, double seed, double lower, double upper) {
   constexpr double kTurn = 6.283185307179586, kRounding = 1e-9;
   Lane q = value + kTurn * round((Lane(seed) - value) * (1.0 / kTurn));

@@ -83,6 +83,7 @@ class Problem:
             checks_itself = self_collision if self_collision is not None else True
             self.confinement = Confinement(robot, scene, checks_itself, self.margin)
         self._plans: dict[Any, Any] = {}
+        self._quick: dict[tuple[Any, ...], Any] = {}
         self._compile()
 
     def _compile(self) -> None:
@@ -98,7 +99,7 @@ class Problem:
             np.ascontiguousarray(self.robot.upper),
             held,
             [
-                (math.prod(t.shape), TARGET_FORMS.index(t.form) if t.form in TARGET_FORMS else 0)
+                (math.prod(t.shape), TARGET_FORMS.index(t.form) if t.form in TARGET_FORMS else 0, len(t.shape))
                 for t in compiler.targets
             ],
             compiler.copies,
@@ -120,6 +121,8 @@ class Problem:
         self._turns = np.zeros(self.robot.dof, dtype=bool)
         self._turns[self._core.turning] = True
         self._has_preferences = any(goal.priority > MUST for goal in self.goals)
+        alone = self.confinement is None and self._stand_in is None
+        self._is_quick = alone and not self._callbacks and not self._held_values
 
     @property
     def variables(self) -> list[str]:
@@ -169,10 +172,21 @@ class Problem:
         keep         "all" gives, for each element of a batch, the list of its distinct solutions.
         trace        keep every individual of every iteration in `solution.trace`.
         """
+        bounds = (timeout, evaluations, attempts, threads, refine, refine_evaluations, method, approximate, trace)
+        if self._is_quick and valid is None and base is None and select == "first" and keep == "best":
+            # The straight way to the core; it hands back what has to be converted or mended first.
+            try:
+                settings = self._quick[bounds]
+                outcome = self._core.solve_quick(targets, self._neutral if seed is None else seed, settings, rng)
+            except (KeyError, TypeError):
+                outcome = None
+            if outcome is not None:
+                reason = "approximate" if approximate and not outcome.success else None
+                return Solution(self, targets, outcome, reason, self._neutral if seed is None else seed)
         if method != "memetic":
             method = method_named(method)
             method.check(self)
-        bounds = (timeout, evaluations, attempts, threads, refine, refine_evaluations, method, approximate, trace)
+            bounds = (timeout, evaluations, attempts, threads, refine, refine_evaluations, method, approximate, trace)
         settings = self._settings(bounds, rng)
         if base is not None and (select != "first" or keep != "best"):
             raise InvalidInputError("select= and keep= take the robot where it stands: place it with robot.at(base).")
@@ -181,7 +195,8 @@ class Problem:
         searched = isinstance(method, Search)
         plain = base is None and keep == "best" and not searched and (seed is None or self._is_plain(seed))
         if plain and not self._is_batch(targets):
-            # The straight way to the core; it hands back what has to be converted or mended first.
+            if len(self._quick) < MOST_PLANS:
+                self._quick[bounds] = settings
             posture = self._posture(seed)
             outcome = self._run(targets, posture, settings, None, valid, None)
             if outcome is not None:
@@ -522,7 +537,15 @@ class Problem:
         if len(targets) != len(names):
             listed = ", ".join(map(repr, names)) or "none"
             raise InvalidInputError(f"this problem's open targets are {listed}; {len(targets)} were given.")
-        return tuple(_checked_target(t, d, n) for t, d, n in zip(targets, self.open_targets, names, strict=True))
+        return tuple(
+            t.copy() if self._is_clean(k, t) else _checked_target(t, d, n)
+            for k, (t, d, n) in enumerate(zip(targets, self.open_targets, names, strict=True))
+        )
+
+    def _is_clean(self, target: int, value: Any) -> bool:
+        """Whether the core takes a batch of this open target as it is; poses are checked there many times as fast."""
+        plain = type(value) is np.ndarray and value.dtype == float and value.flags.c_contiguous
+        return plain and self.open_targets[target].convert is None and self._core.are_clean(target, value)
 
     def _entry(self, joint: str) -> int:
         names = self.robot.joint_names

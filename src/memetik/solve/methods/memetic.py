@@ -37,14 +37,14 @@ class Memetic(Native):
     species: int = 2
     population: int = 8
     elites: int = 4
-    local_iterations: int = 30
+    local_iterations: int = 16
     stagnation: int = 2
-    progress: float = 0.02
+    progress: float = 0.2
     random_share: float = 0.5
     wipeout: float = 0.1
     mutation_low: float = 0.0
     mutation_high: float = 6.0
-    damping: float = 1e-2
+    damping: float = 5e-2
     max_step: float = 1.5
     round_iterations: int = 12
     refine_patience: int = 48
