@@ -33,7 +33,7 @@ MOST_PLANS = 64
 MOST_THREADS = 256
 """As many threads as the core starts at most."""
 
-SELECTIONS = ("first", "nearest", "manipulability")
+SELECTIONS = ("first", "nearest", "manipulability", "preference")
 """Which of the answers `select=` may ask for."""
 
 TARGET_FORMS = ("numbers", "pose", "rotation", "direction")
@@ -147,6 +147,7 @@ class Problem:
         base: Any = None,
         keep: str = "best",
         trace: bool = False,
+        profile: bool = True,
     ) -> Any:
         """Finds a posture that meets the goals.
 
@@ -167,10 +168,12 @@ class Problem:
         refine       seconds to improve preferences once the musts hold (by default what is left of the timeout);
                      `refine_evaluations` bounds the work instead.
         select       "first" answer found, or of the distinct ones found in the time given the one "nearest" to the
-                     seed or with the best "manipulability" of the first goal's link.
+                     seed, with the best "manipulability" of the first goal's link, or with the best "preference".
         base         the robot's base pose (4, 4), or (N, 4, 4) for a batch.
         keep         "all" gives, for each element of a batch, the list of its distinct solutions.
         trace        keep every individual of every iteration in `solution.trace`.
+        profile      shares of time in `solution.profile` and counts in `solution.statistics`; they cost so little that
+                     they are kept in any case.
         """
         bounds = (timeout, evaluations, attempts, threads, refine, refine_evaluations, method, approximate, trace)
         if self._is_quick and valid is None and base is None and select == "first" and keep == "best":
@@ -339,6 +342,13 @@ class Problem:
             raise InvalidInputError(f"select={select!r} is unknown; {suggest(select, SELECTIONS)}")
         if timeout is None and evaluations is None:
             timeout = DEFAULT_TIMEOUT
+        if select == "preference":
+            if not self._has_preferences:
+                raise InvalidInputError("select='preference' needs a preference, such as mk.AvoidLimits().")
+            # Refinement goes through the optima of the preferences in all that the musts leave free.
+            return self.solve(
+                *targets, seed=seed, timeout=timeout, evaluations=evaluations, rng=rng, method=method, valid=valid
+            )
         found = self.solve_all(
             *targets, seed=seed, timeout=timeout, evaluations=evaluations, rng=rng, method=method, valid=valid
         )
