@@ -111,7 +111,7 @@ def reach_figure(title: str, setup: ReachSetup, mesh: TriangleMesh, result: Reac
     figure = new_figure(12.0, 5.4)
     axes = figure.subplots(1, 2)
     for axis, azimuth in zip(axes, (-0.9, -0.9 + math.pi), strict=True):
-        axis.imshow(draw_parts([surface, *others], size=(640, 520), azimuth=azimuth), interpolation="none")
+        axis.imshow(draw_parts([surface, *others], size=(640, 520), azimuth=azimuth))
         axis.set_axis_off()
     _color_key(figure, axes, result)
     figure.suptitle(f"{title}: {result.coverage:.1%} of {len(result.state)} targets reached")

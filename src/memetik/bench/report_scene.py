@@ -74,9 +74,9 @@ def cross_section(store: Store, case: Case, label: str) -> Any:
     body = placed(robot_parts(robot), link_poses(robot, targets["seeds"][0] if q is None else q))
     scene = placed(scene_parts(scenario.scene, robot), link_poses(robot, targets["seeds"][0]))
     shown = arrows("targets", points[half], poses[half, :3, 2], _length(poses), colors[half])
-    around = np.concatenate([part.vertices for part in (*scene, shown)])
-    near = np.abs(around - middle).max(axis=1) < 2.0 * float(extent.max()) + 0.3
-    frame = np.stack([around[near].min(axis=0), around[near].max(axis=0)])
+    around = np.concatenate([part.vertices for part in (*scene, *body, shown)])
+    around = around[around[:, axis] <= middle[axis]]
+    frame = np.stack([around.min(axis=0), around.max(axis=0)])
     azimuth = (0.0 if axis == 0 else 0.5 * math.pi) + 0.25
     image = draw_parts(
         [*scene, *body, shown], size=(820, 520), azimuth=azimuth, elevation=0.2, cut=(axis, float(middle[axis])),
@@ -84,7 +84,7 @@ def cross_section(store: Store, case: Case, label: str) -> Any:
     )  # fmt: skip
     figure = new_figure(8.2, 5.2)
     plot = figure.subplots()
-    plot.imshow(image, interpolation="none")
+    plot.imshow(image)
     plot.set_axis_off()
     plot.set_title(f"{case.title}: {label}, cut at {'xyz'[axis]} = {middle[axis]:.2f} m", fontsize=10)
     from matplotlib.patches import Patch

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from memetik.cli import bench, demo, doctor, fk, reach, robots, run, setup, solve, studio
+from memetik.cli import bench, demo, doctor, fk, reach, robots, run, setup, solve, studio, tune
 from memetik.errors import MemetikError
 
 VERBS: dict[str, Callable[..., Any]] = {
@@ -22,6 +22,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "fk": fk.fk,
     "solve": solve.solve,
     "reach": reach.reach,
+    "tune": tune.tune,
     "studio": studio.studio,
     "run": run.run,
     "demo": demo.demo,

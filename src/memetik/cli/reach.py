@@ -99,7 +99,7 @@ def _study(
     from memetik.bench.reach_output import comparison_html, comparison_sentences, sentence
 
     results = []
-    with _bar("solving", len(points) * len(setups)) as advance:
+    with progress_bar("solving", len(points) * len(setups)) as advance:
         for setup in setups:
             results.append(reach_study(setup, points, normals, passes=passes, workers=crew, progress=advance))
     labels = _labels(setups)
@@ -134,7 +134,7 @@ def _place(
     region = _region(place, setup.robot.base_pose)
     population = min(32, places)
     generations = max(1, places // population)
-    with _bar("places", generations * population) as advance:
+    with progress_bar("places", generations * population) as advance:
         found = place_base(
             setup, points, normals, region, generations=generations, population=population, passes=passes,
             workers=crew, progress=advance,
@@ -167,7 +167,7 @@ def _map(
     from memetik.bench.reach_map_output import map_figure, map_page, map_ply
     from memetik.bench.report_page import write_figure, write_whole
 
-    with _bar("mapping", 1.0) as advance:
+    with progress_bar("mapping", 1.0) as advance:
         last = 0.0
 
         def progress(share: float) -> None:
@@ -300,7 +300,7 @@ def check_outputs(paths: list[str], endings: tuple[str, ...]) -> None:
 
 
 @contextmanager
-def _bar(what: str, total: float) -> Iterator[Callable[[float], None]]:
+def progress_bar(what: str, total: float) -> Iterator[Callable[[float], None]]:
     """A progress bar on a terminal; more than the total moves the total."""
     import sys
 

@@ -1,0 +1,286 @@
+"""Tuning: parameters of a method looked for on a scenario by Optuna, and the gain confirmed on other targets.
+
+A try is scored by the mean over targets of the time to an answer, a failure counting as the timeout; or by the number
+of evaluations likewise, which depends on nothing but the seeds; or by two objectives at once, the share of failures and
+the mean of the solved ones. The method as it is, is always the first try. The best few are measured again side by side
+with it, and what then is best has to prove itself on targets that the search has not seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memetik.bench.cluster import Workers
+from memetik.bench.statistics import mean_interval
+from memetik.bench.tune_space import Space
+from memetik.errors import InvalidInputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from memetik.bench.scenarios import Scenario
+    from memetik.solve.methods import Method
+
+MEASURES = ("time", "evaluations")
+BLOCK = 8
+"""Targets of one try before it is the next one's turn, so that what else the machine does falls on all alike."""
+
+TOGETHER = 4
+"""Tries that are drawn before any of them is measured: the same on one process and on a cluster."""
+
+FINALISTS = 4
+REPEATS = 3
+"""How often the best few, and the winner on the other targets, are measured."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """On what, and with which bound, tries are measured.
+
+    scenario  its first `count` targets are for the search, the others to confirm.
+    budget    seconds, or evaluations, after which a target counts as not solved.
+    """
+
+    scenario: Scenario
+    count: int
+    measure: str = "time"
+    budget: float = 0.1
+    rng: int = 0
+
+    def __post_init__(self) -> None:
+        if self.measure not in MEASURES:
+            raise InvalidInputError(f"what is measured is time or evaluations, not {self.measure!r}.")
+        if not 0 < self.count < len(self.scenario):
+            raise InvalidInputError(
+                f"of {len(self.scenario)} targets some must be left to confirm the gain; {self.count} were asked for."
+            )
+        if not 0.0 < self.budget < math.inf:
+            raise InvalidInputError(f"the bound of a try must be positive, not {self.budget!r}.")
+
+    @property
+    def held_out(self) -> range:
+        return range(self.count, len(self.scenario))
+
+
+@dataclass(frozen=True)
+class Try:
+    """Parameters and what came of them: the cost (N,) for each target and whether it was solved (N,)."""
+
+    parameters: Mapping[str, Any]
+    costs: np.ndarray
+    solved: np.ndarray
+
+    @property
+    def score(self) -> float:
+        """The mean cost, failures counted with the whole budget."""
+        return float(self.costs.mean())
+
+    @property
+    def failures(self) -> float:
+        return float(1.0 - self.solved.mean())
+
+    @property
+    def cost_of_solved(self) -> float:
+        return float(self.costs[self.solved].mean()) if self.solved.any() else math.inf
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """The default against the tuned parameters on targets that the search has not seen; costs per target (N,)."""
+
+    default: Try
+    tuned: Try
+
+    @property
+    def gain(self) -> float:
+        """The share of the default's cost that is saved."""
+        return 1.0 - self.tuned.score / max(self.default.score, 1e-300)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the mean saving per target lies, at 95 %, in the unit of costs."""
+        return mean_interval(self.default.costs - self.tuned.costs)
+
+    @property
+    def verdict(self) -> str:
+        """better, worse, or noise."""
+        low, high = self.interval
+        return "better" if low > 0.0 else "worse" if high < 0.0 else "noise"
+
+    def sentence(self, unit: str, factor: float) -> str:
+        """The outcome in plain words; costs times `factor` are in `unit`."""
+        low, high = (factor * value for value in self.interval)
+        numbers = f"{factor * self.default.score:.3g} {unit} by default, {factor * self.tuned.score:.3g} {unit} tuned"
+        about = f"on {len(self.default.costs)} targets that the search has not seen: {numbers}"
+        if self.verdict == "better":
+            return f"Confirmed {about}, {self.gain:.0%} less (95 %: {low:.3g} to {high:.3g} {unit} less per target)."
+        if self.verdict == "worse":
+            return f"Not confirmed: the tuned parameters are worse {about}. Keep the default."
+        return f"Not confirmed: the difference is within noise {about}. The default is as good."
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What a search found: all tries in order (the default first), the best parameters, and the confirmation.
+
+    front: numbers of the tries that no other beats in both objectives, where there are two.
+    """
+
+    method: Method
+    setting: Setting
+    space: Space
+    tries: tuple[Try, ...]
+    best: Mapping[str, Any]
+    importances: Mapping[str, float]
+    confirmation: Confirmation
+    front: tuple[int, ...]
+    two_objectives: bool
+
+    @property
+    def tuned(self) -> Method:
+        """The method with the best parameters."""
+        return replace(self.method, **self.best)  # type: ignore[type-var]
+
+
+def tune(
+    method: Method,
+    setting: Setting,
+    space: Space,
+    *,
+    trials: int = 50,
+    two_objectives: bool = False,
+    workers: Workers | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Tuning:
+    """Looks for better parameters of a method.
+
+    trials    tries in all, the default included.
+    progress  called with the number of tries that are done.
+    """
+    optuna = _optuna()
+    if trials < 1:
+        raise InvalidInputError(f"at least one try is needed, not {trials}.")
+    workers = workers or Workers()
+    study = optuna.create_study(
+        directions=["minimize"] * (2 if two_objectives else 1),
+        sampler=optuna.samplers.TPESampler(seed=setting.rng, n_startup_trials=max(8, trials // 5)),
+    )
+    default = {name: getattr(method, name) for name in space}
+    study.enqueue_trial(default)
+    tries: list[Try] = []
+    numbers = range(setting.count)
+    while len(tries) < trials:
+        # The first one alone: its answer is what all others are compared with.
+        asked = [study.ask() for _ in range(min(TOGETHER, trials - len(tries)) if tries else 1)]
+        drawn = [{name: found.suggest(trial, name) for name, found in space.items()} for trial in asked]
+        for trial, one in zip(asked, _measured(method, setting, drawn, numbers, 0, workers), strict=True):
+            worst = setting.budget if math.isinf(one.cost_of_solved) else one.cost_of_solved
+            study.tell(trial, [one.failures, worst] if two_objectives else one.score)
+            tries.append(one)
+        if progress is not None:
+            progress(len(asked))
+    best = _winner(method, setting, tries, default, workers)
+    both = _repeated(method, setting, [default, best], setting.held_out, workers)
+    return Tuning(
+        method, setting, space, tuple(tries), best, _importances(study, two_objectives), Confirmation(*both),
+        tuple(trial.number for trial in study.best_trials) if two_objectives else (), two_objectives,
+    )  # fmt: skip
+
+
+def measure_block(setting: Setting, item: tuple[Any, tuple[int, ...], int]) -> tuple[np.ndarray, np.ndarray]:
+    """Costs and successes of a method on some targets; `repeat` counts the random numbers on."""
+    method, numbers, repeat = item
+    scenario, problem = setting.scenario, setting.scenario.problem
+    costs, solved = np.empty(len(numbers)), np.zeros(len(numbers), dtype=bool)
+    bound = {"timeout": setting.budget} if setting.measure == "time" else {"evaluations": int(setting.budget)}
+    for place, number in enumerate(numbers):
+        found = problem.solve(
+            *scenario.of(number), seed=scenario.seeds[number], method=method, rng=(setting.rng + 7919 * repeat, number),
+            **bound,
+        )  # fmt: skip
+        cost = found.time if setting.measure == "time" else float(found.evaluations)
+        solved[place] = found.success and cost <= 1.1 * setting.budget
+        costs[place] = min(cost, setting.budget) if solved[place] else setting.budget
+    return costs, solved
+
+
+def _measured(
+    method: Method,
+    setting: Setting,
+    drawn: Sequence[Mapping[str, Any]],
+    numbers: Sequence[int],
+    repeat: int,
+    workers: Workers,
+) -> list[Try]:
+    """Several sets of parameters on the same targets, in turns. Impossible ones count as never solved."""
+    methods = [_made(method, parameters) for parameters in drawn]
+    blocks = [tuple(numbers[k : k + BLOCK]) for k in range(0, len(numbers), BLOCK)]
+    order = [
+        (which, block) for block in range(len(blocks)) for which in range(len(drawn)) if methods[which] is not None
+    ]
+    items = [(methods[which], blocks[block], repeat) for which, block in order]
+    costs = np.full((len(drawn), len(numbers)), float(setting.budget))
+    solved = np.zeros((len(drawn), len(numbers)), dtype=bool)
+    for k, (own_costs, own_solved) in workers.run(measure_block, setting, items):
+        which, block = order[k]
+        places = slice(block * BLOCK, block * BLOCK + len(own_costs))
+        costs[which, places], solved[which, places] = own_costs, own_solved
+    return [Try(dict(parameters), costs[k], solved[k]) for k, parameters in enumerate(drawn)]
+
+
+def _repeated(
+    method: Method, setting: Setting, drawn: Sequence[Mapping[str, Any]], numbers: Sequence[int], workers: Workers
+) -> list[Try]:
+    """As `_measured`, REPEATS times: the mean cost of each target, solved where most repeats did."""
+    rounds = [_measured(method, setting, drawn, numbers, repeat, workers) for repeat in range(1, REPEATS + 1)]
+    return [
+        Try(
+            rounds[0][k].parameters,
+            np.mean([one[k].costs for one in rounds], axis=0),
+            np.mean([one[k].solved for one in rounds], axis=0) > 0.5,
+        )
+        for k in range(len(drawn))
+    ]
+
+
+def _winner(
+    method: Method, setting: Setting, tries: Sequence[Try], default: Mapping[str, Any], workers: Workers
+) -> Mapping[str, Any]:
+    """The best of the best few, measured again beside the default: one lucky measurement is not enough."""
+    ranked = sorted(tries[1:], key=lambda one: one.score)
+    chosen: list[Mapping[str, Any]] = [default]
+    for one in ranked:
+        if one.parameters not in chosen and len(chosen) <= FINALISTS:
+            chosen.append(one.parameters)
+    measured = _repeated(method, setting, chosen, range(setting.count), workers)
+    return min(measured, key=lambda one: one.score).parameters
+
+
+def _made(method: Method, parameters: Mapping[str, Any]) -> Method | None:
+    try:
+        return replace(method, **parameters)  # type: ignore[type-var]
+    except InvalidInputError:
+        return None
+
+
+def _importances(study: Any, two_objectives: bool) -> dict[str, float]:
+    """How much each parameter decides of the score, adding up to one; empty where too few tries tell."""
+    optuna = _optuna()
+    evaluator = optuna.importance.PedAnovaImportanceEvaluator()
+    target = (lambda trial: trial.values[0] + trial.values[1]) if two_objectives else None
+    try:
+        return dict(optuna.importance.get_param_importances(study, evaluator=evaluator, target=target))
+    except (ValueError, RuntimeError, ZeroDivisionError):
+        return {}
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise MissingExtraError("optuna", "bench", "tuning") from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return optuna
