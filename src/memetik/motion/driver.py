@@ -120,6 +120,13 @@ class _Follower:
         trajectory = self._trajectory
         return trajectory is not None and self._rate > 0.0 and self.time < trajectory.duration
 
+    def hold(self, q: np.ndarray, further: float) -> None:
+        """After a stop, where the arm was held off its reference: let it be where it is instead of pushing on."""
+        if self._trajectory is None or not self._braking or self.moving:
+            return
+        if np.abs(q - self.q)[self._index].max() > further:
+            self.q[self._index] = q[self._index]
+
     def advance(self, seconds: float) -> None:
         trajectory = self._trajectory
         if trajectory is None:
@@ -226,6 +233,7 @@ class SimulatedDriver:
             self.simulation.step()
             follower.advance(step)
             self._resting = 0.0 if follower.moving else self._resting + step
+        follower.hold(self.simulation.q, 0.01)
         if self.real_time is not None:
             clock.sleep(seconds / self.real_time)
 

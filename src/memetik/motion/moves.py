@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import numpy as np
 from memetik.errors import MemetikError
 from memetik.goals.direction import AlignAxis
 from memetik.goals.pose import Pose, Position
-from memetik.motion.pieces import at_rest, straight
+from memetik.motion.pieces import at_rest
 from memetik.motion.trajectory import Trajectory
 from memetik.robot.rotations import rotation_about
 from memetik.robot.transforms import inverse, rotation_exp, rotation_log, transform
@@ -81,7 +82,7 @@ class Mover:
     ):
         from memetik.scene.exact import CollisionModel
 
-        self.robot, self.scene, self.rng = robot, scene, rng
+        self.robot, self.scene, self.speed, self.rng = robot, scene, speed, rng
         self.fixed, self.axis = dict(fixed), _axis(approach)
         velocity = np.where(np.isfinite(robot.velocity), robot.velocity, 1.0)
         acceleration = np.where(np.isfinite(robot.acceleration), robot.acceleration, 2.0 * velocity)
@@ -138,35 +139,45 @@ class Mover:
         tool: str,
         reaches: Sequence[Reach],
         heights: Sequence[float],
+        touch: Sequence[tuple[str, str]] = (),
         also: Sequence[CollisionModel] = (),
     ) -> Descent:
         """Down onto something: the heights are those of the tool above the last pose.
 
-        Planned from the bottom up, so that a descent is never begun that cannot be finished. The way must be free in
-        other models too, such as those of the arm with the gripper closed.
+        Planned from the bottom up, so that a descent is never begun that cannot be finished. On the lines the pairs
+        `touch` may touch; they must be free in other models too, such as those of the arm with the gripper closed.
         """
-        found = [q for q in self._feet(start, tool, reaches, heights[-1]) if not any(m.collides(q) for m in also)]
-        if not found:
-            raise MoveError(self._why_not(start, tool, reaches[0], heights[-1]))
+        with allowed(self.scene, touch):
+            feet = self._feet(start, tool, reaches, heights[-1])
+            found = [q for q in feet if not any(model.collides(q) for model in also)]
+            if not found:
+                raise MoveError(self._why_not(start, tool, reaches[0], heights[-1]))
         reason = ""
         for foot in found:
             bottom = self.robot.pose(tool, foot)
             bottom[2, 3] -= heights[-1]
             try:
-                ways, q = [], foot
-                for height in reversed(heights[:-1]):
-                    pose = bottom.copy()
-                    pose[2, 3] += height
-                    ways.append(self._line(q, tool, pose)[::-1])
-                    if any(model.collides(ways[-1]).any() for model in also):
-                        raise MoveError("the closed gripper would touch something on the line")
-                    q = ways[-1][0]
-                approach = self._planned(start, q)
+                with allowed(self.scene, touch):
+                    ways = self._upwards(foot, tool, bottom, heights[:-1], also)
+                approach = self._planned(start, ways[-1][0] if ways else foot)
             except MoveError as error:
                 reason = reason or str(error)
                 continue
             return Descent(approach, tuple(self._timed(way) for way in reversed(ways)), bottom)
         raise MoveError(f"none of {len(found)} postures at the object can be approached; the first: {reason}")
+
+    def _upwards(
+        self, foot: np.ndarray, tool: str, bottom: np.ndarray, heights: Sequence[float], also: Sequence[CollisionModel]
+    ) -> list[np.ndarray]:
+        """Lines between the heights, the lowest first, each as postures downwards."""
+        ways: list[np.ndarray] = []
+        for height in reversed(heights):
+            pose = bottom.copy()
+            pose[2, 3] += height
+            ways.append(self._line(ways[-1][0] if ways else foot, tool, pose)[::-1])
+            if any(model.collides(ways[-1]).any() for model in also):
+                raise MoveError("the closed gripper would touch something on the line")
+        return ways
 
     def _feet(self, start: np.ndarray, tool: str, reaches: Sequence[Reach], height: float) -> list[np.ndarray]:
         """Postures at the lowest point, those nearest to the start first."""
@@ -238,18 +249,27 @@ class Mover:
         return at_rest(trajectory, 0.0, trajectory.duration, limits=self.limits)
 
     def _planned(self, start: np.ndarray, goal: Any) -> Trajectory:
-        from memetik.scene.continuous import check_motion
+        """The motion to a posture or to goals, in joint space."""
+        from memetik.motion.pipeline import plan
 
-        if isinstance(goal, list):
-            solution = Problem(self.robot, goal, scene=self.scene, self_collision=True).solve(seed=start, timeout=0.2)
-            if not solution.success:
-                raise MoveError(f"no posture: {solution.reason}")
-            goal = solution.q
-        if np.abs(goal - start).max() < 1e-9:
-            return Trajectory.resting(self.robot.joint_names, start)
-        if check_motion(self.model, start, goal):
-            return straight(self.robot.joint_names, start, goal, self.limits)
-        raise MoveError("the straight motion is not free")
+        scales = {"velocity_scale": self.speed, "acceleration_scale": self.speed, "rng": self.rng}
+        found = plan(self.robot, goal, scene=self.scene, start=start, **scales)
+        if found.trajectory is None:
+            raise MoveError(f"{found.stage}: {found.reason}. {found.detail}".rstrip(". "))
+        return found.trajectory
+
+
+@contextmanager
+def allowed(scene: Scene, pairs: Sequence[tuple[str, str]]) -> Iterator[None]:
+    """Pairs that may touch for a while."""
+    added = [pair for pair in dict.fromkeys(pairs) if tuple(sorted(pair)) not in scene.allowed]
+    for pair in added:
+        scene.allow(*pair)
+    try:
+        yield
+    finally:
+        for pair in added:
+            scene.forbid(*pair)
 
 
 def _axis(name: str) -> np.ndarray:

@@ -18,7 +18,7 @@ import numpy as np
 from memetik.errors import InvalidInputError, MemetikError
 from memetik.motion.driver import Driver, ExactDriver, SimulatedDriver, wait
 from memetik.motion.execution import Execution, execute
-from memetik.motion.moves import Mover
+from memetik.motion.moves import Mover, allowed
 from memetik.motion.simulation import Simulation
 from memetik.motion.task import SCRIPTS, Pick, Place, Step, Task
 from memetik.motion.trajectory import Trajectory
@@ -168,7 +168,7 @@ class Sequencer:
     def _go(self, step: Step) -> StepReport:
         begin = time.perf_counter()
         mover, q = self._planner(), self._arm_q()
-        with self._allowed(step.touch):
+        with allowed(self.scene, step.touch):
             if step.verb == "line":
                 target = np.asarray(step.target, dtype=float)
                 if target.shape == (3,):
@@ -194,17 +194,16 @@ class Sequencer:
         label = f"pick {pick.item}"
         touch = tuple((pick.item, link) for link in gripper.links)
         mover, q = self._planner(), self._arm_q()
-        with self._allowed(touch):
-            grasps = mover.grasps(self.scene[pick.item].pose, pick.grasp, gripper)
-            also = self._closing(mover)
-            down = self._tried(label, lambda: mover.descent(q, self._tool, grasps, script.pick_down, also))
+        grasps = mover.grasps(self.scene[pick.item].pose, pick.grasp, gripper)
+        also = self._closing(mover)
+        down = self._tried(label, lambda: mover.descent(q, self._tool, grasps, script.pick_down, touch, also))
         yield self._follow(down.approach, f"{label}: approach", time.perf_counter() - begin)
-        with self._allowed(touch):
+        with allowed(self.scene, touch):
             for line in down.lines:
                 yield self._follow(line, f"{label}: down", 0.0)
         yield self._grip(dict(gripper.closed), f"{label}: grasp")
         self._attach(pick.item)
-        with self._allowed(self._supports(pick.item)):
+        with allowed(self.scene, self._supports(pick.item)):
             for height in script.pick_up:
                 yield self._rise(height, down.foot, f"{label}: lift")
                 self._check_held(pick.item, label)
@@ -218,16 +217,18 @@ class Sequencer:
         begin = time.perf_counter()
         mover, q = self._planner(), self._arm_q()
         self.targets[place.item] = place.pose
-        with self._allowed(self._supports(place.item, place.pose)):
-            spins = mover.spins(place.pose, self.scene[place.item].pose, gripper)
-            down = self._tried(label, lambda: mover.descent(q, self._tool, spins, script.place_down))
-            yield self._follow(down.approach, f"{label}: transfer", time.perf_counter() - begin)
+        touch = self._supports(place.item, place.pose)
+        spins = mover.spins(place.pose, self.scene[place.item].pose, gripper)
+        down = self._tried(label, lambda: mover.descent(q, self._tool, spins, script.place_down, touch))
+        yield self._follow(down.approach, f"{label}: transfer", time.perf_counter() - begin)
+        with allowed(self.scene, touch):
             for line in down.lines:
                 yield self._follow(line, f"{label}: down", 0.0)
         self._check_held(place.item, label)
-        self._detach()
         yield self._grip(dict(gripper.open), f"{label}: release")
-        with self._allowed(tuple((place.item, link) for link in gripper.links)):
+        self._detach()
+        self._wait(0.1)
+        with allowed(self.scene, tuple((place.item, link) for link in gripper.links)):
             for height in script.place_up:
                 yield self._rise(height, down.foot, f"{label}: retreat")
         self._look()
@@ -406,30 +407,11 @@ class Sequencer:
             self._mover = (key, Mover(moved, self.scene, **options))
         return self._mover[1]
 
-    def _allowed(self, pairs: tuple[tuple[str, str], ...]) -> Any:
-        return _Allowed(self.scene, pairs)
-
     def _tried(self, label: str, plan: Callable[[], Any]) -> Any:
         try:
             return plan()
         except MemetikError as error:
             raise _error(label, str(error)) from None
-
-
-class _Allowed:
-    """Pairs that may touch for a while."""
-
-    def __init__(self, scene: Any, pairs: tuple[tuple[str, str], ...]):
-        self._scene = scene
-        self._pairs = [pair for pair in pairs if tuple(sorted(pair)) not in scene.allowed]
-
-    def __enter__(self) -> None:
-        for pair in self._pairs:
-            self._scene.allow(*pair)
-
-    def __exit__(self, *_: object) -> None:
-        for pair in self._pairs:
-            self._scene.forbid(*pair)
 
 
 def _error(label: str, why: str) -> TaskError:
