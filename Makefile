@@ -78,8 +78,16 @@ $(STAMPS)/package: $(STAMPS)/tools pyproject.toml $(NATIVE)
 	$(INSTALL) --no-build-isolation --editable .
 	@touch $@
 
-$(STAMPS)/test: $(STAMPS)/package
+$(STAMPS)/test: $(STAMPS)/package $(STAMPS)/browser
 	$(INSTALL) --group test
+	@touch $@
+
+# The studio is tested in a real browser, where there is one or it may be installed.
+$(STAMPS)/browser: $(STAMPS)/venv
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+		&& { apt-get install -y --no-install-recommends chromium >/dev/null 2>&1 \
+			|| { apt-get update >/dev/null 2>&1 && apt-get install -y --no-install-recommends chromium >/dev/null 2>&1; }; }; } \
+		|| echo "Chromium is not installed: the studio's tests in a browser will be skipped."
 	@touch $@
 
 $(STAMPS)/bench: $(STAMPS)/package

@@ -167,7 +167,7 @@ class Studio:
             return
         self._aim, self._forced = aim, False
         begin = time.perf_counter()
-        self.solution = self.solver.solve(state)
+        self.solution = self.solver.solve(state, quick=bool(self.gizmos.dragging))
         pulse = self.loop.pulse
         pulse.solving += time.perf_counter() - begin
         pulse.solves += 1

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from memetik.errors import GoalError, InvalidInputError
 from memetik.goals.base import Goal
+from memetik.goals.losses import Loss
 from memetik.robot.rotations import rpy_from_rotation
 from memetik.robot.transforms import transform
-from memetik.solve.problem_file import goal_from_dict, goal_to_dict
+from memetik.solve.problem_file import goal_from_dict
 
 LAST = ("weight", "priority", "name", "loss")
 """Parameters that every goal has, which come last in a form."""
@@ -35,7 +36,6 @@ class Entry:
 
 def form_of(goal: Goal) -> list[Entry]:
     """The parameters of a goal as lines."""
-    stated = goal_to_dict(_without_surface(goal))
     lines: list[Entry] = []
     own = [f for f in fields(goal) if f.init and f.name not in LAST and f.name not in _UNSHOWN]
     shared = [f for name in LAST for f in fields(goal) if f.name == name]
@@ -44,13 +44,9 @@ def form_of(goal: Goal) -> list[Entry]:
         if isinstance(value, np.ndarray) and value.shape in ((4, 4), (3, 3)):
             lines += _pose_lines(f.name, value)
         elif f.name == "loss":
-            lines.append(
-                Entry("loss", _loss_text(stated.get("loss")), hint='A name, or {"type": "Huber", "delta": 0.01}.')
-            )
+            lines.append(Entry("loss", _loss_text(value), hint='A name, or {"type": "Huber", "delta": 0.01}.'))
         else:
-            default = f.default if f.default is not MISSING else None
-            plain = stated.get(f.name, _plain(value if value is not None else default))
-            lines.append(Entry(f.name, _text(plain), _CHOICES.get(f.name, ()), _hint(f.name)))
+            lines.append(Entry(f.name, _text(_plain(value)), _CHOICES.get(f.name, ()), _hint(f.name)))
     return lines
 
 
@@ -70,13 +66,9 @@ def goal_of(goal: Goal, texts: dict[str, str]) -> Goal:
     for name, parts in poses.items():
         pose = transform(parts.get("position", (0.0, 0.0, 0.0)), rpy=np.radians(parts.get("rotation", (0.0, 0.0, 0.0))))
         data[name] = (pose if "position" in parts else pose[:3, :3]).tolist()
-    made = goal_from_dict(data)
-    surface = getattr(goal, "surface", None)
-    if surface is not None:
-        from dataclasses import replace
-
-        made = replace(made, surface=surface)
-    return made
+    if getattr(goal, "surface", None) is not None:
+        data["surface"] = goal.surface  # type: ignore[attr-defined]
+    return goal_from_dict(data)
 
 
 def numbers_of(text: str, what: str, count: int) -> list[float]:
@@ -161,10 +153,10 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _loss_text(data: Any) -> str:
-    if data is None:
-        return "Square"
-    return data["type"] if len(data) == 1 else json.dumps(data)
+def _loss_text(loss: Loss) -> str:
+    parameters = {f.name: getattr(loss, f.name) for f in fields(loss)}  # type: ignore[arg-type]
+    name = type(loss).__name__
+    return json.dumps({"type": name, **parameters}) if parameters else name
 
 
 def _hint(name: str) -> str:
@@ -174,9 +166,3 @@ def _hint(name: str) -> str:
         "axis": "x, y, z, -x, -y, -z or a vector in the link's frame.",
         "relative_to": "A link in whose frame the target is stated.",
     }.get(name, "Metres or radians." if "tolerance" in name else "")
-
-
-def _without_surface(goal: Goal) -> Goal:
-    from dataclasses import replace
-
-    return goal if getattr(goal, "surface", None) is None else replace(goal, surface=None)

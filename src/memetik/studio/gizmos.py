@@ -8,7 +8,7 @@ import numpy as np
 
 from memetik.studio.robot_view import pose_of, wxyz_of
 from memetik.studio.setup import State
-from memetik.studio.targets import Handle, handle_of
+from memetik.studio.targets import Handle, Wanted, handle_of
 
 if TYPE_CHECKING:
     from memetik.studio.app import Studio
@@ -22,6 +22,7 @@ class Gizmos:
     def __init__(self, studio: Studio):
         self._studio = studio
         self._nodes: dict[str, tuple[Any, tuple[bool, bool]]] = {}
+        self._shown: dict[str, Any] = {}
         self._object: tuple[str, Any] | None = None
         self._count = 0
         self.dragging: set[str] = set()
@@ -29,19 +30,23 @@ class Gizmos:
 
     def show(self, state: State, q: np.ndarray) -> None:
         """Brings gizmos to where targets are; those that are being dragged lead, and are not touched."""
-        wanted: dict[str, Handle] = {}
+        present = {goal.name for goal in state.goals if goal.enabled}
+        for name in [name for name in self._nodes if name not in present]:
+            self._drop(name)
         for goal in state.goals:
-            handle = handle_of(goal, state.robot, q) if goal.enabled else None
-            if handle is not None:
-                wanted[goal.name] = handle
-        for name in list(self._nodes):
-            if name not in wanted or self._nodes[name][1] != (wanted[name].slides, wanted[name].turns):
-                self._nodes.pop(name)[0].remove()
-        for name, handle in wanted.items():
-            if name not in self._nodes:
-                self._nodes[name] = (self._add(name, handle), (handle.slides, handle.turns))
+            if not goal.enabled or (self._shown.get(goal.name) is goal.target and _stands(goal)):
+                continue
+            handle = handle_of(goal, state.robot, q)
+            kind = None if handle is None else (handle.slides, handle.turns)
+            if goal.name in self._nodes and self._nodes[goal.name][1] != kind:
+                self._drop(goal.name)
+            if handle is None or kind is None:
+                continue
+            if goal.name not in self._nodes:
+                self._nodes[goal.name] = (self._add(goal.name, handle), kind)
             else:
-                self._follow(self._nodes[name][0], handle, name in self.dragging)
+                self._follow(self._nodes[goal.name][0], handle, goal.name in self.dragging)
+            self._shown[goal.name] = None if goal.name in self.dragging else goal.target
 
     def hold_object(self, name: str | None, state: State) -> None:
         """A gizmo on an object of the world; None puts it away."""
@@ -57,11 +62,15 @@ class Gizmos:
             self._follow(self._object[1], Handle(pose, True, True), False)
 
     def clear(self) -> None:
-        for node, _ in self._nodes.values():
-            node.remove()
+        for name in list(self._nodes):
+            self._drop(name)
         if self._object is not None:
             self._object[1].remove()
-        self._nodes, self._object = {}, None
+        self._object = None
+
+    def _drop(self, name: str) -> None:
+        self._nodes.pop(name)[0].remove()
+        self._shown.pop(name, None)
 
     def _add(self, name: str, handle: Handle) -> Any:
         studio = self._studio
@@ -132,3 +141,8 @@ class Gizmos:
             node.position = handle.pose[:3, 3]
         if not dragged and np.abs(pose_of(node)[:3, :3] - handle.pose[:3, :3]).max() > _SAME:
             node.wxyz = wxyz_of(handle.pose)
+
+
+def _stands(goal: Wanted) -> bool:
+    """Whether a goal's handle stays where it is unless its target changes: it sits on no link that moves."""
+    return getattr(goal.goal, "relative_to", None) is None and np.shape(goal.target) == (4, 4)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,7 +130,9 @@ class JointsPanel:
 
 def _shared_beginning(names: tuple[str, ...]) -> str:
     """What all names begin with, up to and with an underscore: it tells nothing."""
-    start = os.path.commonprefix(names) if len(names) > 1 else ""
+    first, last = min(names), max(names)
+    same = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), 0)
+    start = first[:same]
     return start[: start.rfind("_") + 1]
 
 

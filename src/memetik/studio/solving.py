@@ -19,7 +19,11 @@ from memetik.solve.tracker import Step, Tracker
 from memetik.studio.setup import State
 
 LIVE_TIMEOUT = 0.02
-"""Seconds that a solve may take while something is dragged."""
+"""Seconds that a solve may take where the set-up says nothing."""
+
+DRAG_ATTEMPTS = 8
+"""Local searches of a solve while something is in a hand: the nearest posture at once; a longer search follows when it
+is let go."""
 
 LIVE_REFINE = 0.003
 """Seconds for preferences in each of these."""
@@ -82,18 +86,17 @@ class LiveSolver:
             self._key = key  # the problem holds the goals, so that their ids stay theirs
         return self._problem
 
-    def solve(self, state: State, timeout: float | None = None, **options: Any) -> Solution | None:
-        """A posture for a state, from its own; the nearest one where there is none. None without goals."""
+    def solve(self, state: State, timeout: float | None = None, *, quick: bool = False) -> Solution | None:
+        """A posture for a state, from its own; the nearest one where there is none. None without goals.
+
+        quick: only a few local searches, for what is being dragged.
+        """
         problem = self.problem(state)
         if problem is None:
             return None
-        given = {
-            "timeout": LIVE_TIMEOUT,
-            "approximate": True,
-            "method": self.method,
-            **_solve_options(state),
-            **options,
-        }
+        given = {"timeout": LIVE_TIMEOUT, "approximate": True, "method": self.method, **_solve_options(state)}
+        if quick:
+            given["attempts"] = DRAG_ATTEMPTS
         if timeout is not None:
             given["timeout"] = timeout
         if "refine" not in given:
