@@ -1,0 +1,95 @@
+"""Pictures and animations of the examples, written below out/examples/."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import memetik as mk
+from memetik.bench.viewer import Part, link_poses, parts_html, placed, robot_parts, scene_parts, viewer_script
+from memetik.bench.viewer_image import draw_parts
+
+FOLDER = Path("out/examples")
+
+
+def save_picture(name: str, robot: mk.Robot, q: Any, scene: mk.Scene | None = None, **view: Any) -> Path:
+    """A PNG of the robot in its scene. `view`: marks= (more parts), size=, and the camera's azimuth=, elevation=,
+    cut= and frame= (see memetik.bench.viewer_image.draw_parts). Several postures (N, dof) are drawn together."""
+    import matplotlib.image
+
+    path = _path(f"{name}.png")
+    matplotlib.image.imsave(path, _drawn(robot, np.atleast_2d(q), scene, **view))
+    print(f"picture: {path}")
+    return path
+
+
+def save_animation(
+    name: str, robot: mk.Robot, postures: Any, scene: mk.Scene | None = None, *, rate: float = 25.0, **view: Any
+) -> Path:
+    """A GIF of postures (N, dof) one after the other, `rate` a second, and a page to turn and to step through."""
+    from PIL import Image
+
+    postures = np.asarray(postures, dtype=float)
+    shown = postures[:: max(1, len(postures) // 60)]
+    everywhere = np.concatenate([_bounds(robot, q, scene) for q in shown[:: max(1, len(shown) // 12)]])
+    view = {"size": (480, 400), "frame": np.stack([everywhere.min(axis=0), everywhere.max(axis=0)]), **view}
+    frames = [
+        Image.fromarray((255 * _drawn(robot, q[None], scene, **view)).astype(np.uint8)).quantize(64) for q in shown
+    ]
+    path = _path(f"{name}.gif")
+    step = max(20, round(1000.0 / rate * len(postures) / len(shown)))
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=step, loop=0)
+    save_page(name, robot, shown, scene, marks=view.get("marks", ()))
+    print(f"animation: {path}")
+    return path
+
+
+def save_page(
+    name: str, robot: mk.Robot, postures: Any, scene: mk.Scene | None = None, marks: Sequence[Part] = ()
+) -> Path:
+    """A page with the robot in its scene that needs no network; a slider goes through the postures."""
+    parts = [*robot_parts(robot), *scene_parts(scene, robot), *marks]
+    labelled = [(f"posture {k}", link_poses(robot, q)) for k, q in enumerate(np.atleast_2d(postures))]
+    page = f"<!doctype html><meta charset='utf-8'><title>{name}</title>{parts_html(parts, labelled, height=700)}"
+    path = _path(f"{name}.html")
+    path.write_text(page + viewer_script(), encoding="utf-8")
+    return path
+
+
+def save_plot(name: str, figure: Any) -> Path:
+    """A matplotlib figure as PNG."""
+    path = _path(f"{name}.png")
+    figure.savefig(path, dpi=110, bbox_inches="tight")
+    print(f"picture: {path}")
+    return path
+
+
+def ball(name: str, center: Any, radius: float, color: Sequence[float] = (0.85, 0.2, 0.2, 1.0)) -> Part:
+    """A mark at a point."""
+    from trimesh import creation
+
+    solid = creation.icosphere(subdivisions=2, radius=radius)
+    return Part(name, np.asarray(solid.vertices) + np.asarray(center), np.asarray(solid.faces), np.asarray(color))
+
+
+def _drawn(
+    robot: mk.Robot, postures: np.ndarray, scene: mk.Scene | None, *, marks: Sequence[Part] = (), **view: Any
+) -> np.ndarray:
+    fixed = [part for part in scene_parts(scene, robot) if part.link is None]
+    carried = [part for part in scene_parts(scene, robot) if part.link is not None]
+    moving = [part for q in postures for part in placed([*robot_parts(robot), *carried], link_poses(robot, q))]
+    return draw_parts([*moving, *fixed, *marks], **view)
+
+
+def _bounds(robot: mk.Robot, q: np.ndarray, scene: mk.Scene | None) -> np.ndarray:
+    parts = [*placed(robot_parts(robot), link_poses(robot, q)), *(p for p in scene_parts(scene) if p.link is None)]
+    points = np.concatenate([part.vertices for part in parts])
+    return np.stack([points.min(axis=0), points.max(axis=0)])
+
+
+def _path(name: str) -> Path:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    return FOLDER / name
