@@ -27,7 +27,10 @@ WARM_UP = 2
 """Solves after a solver got ready that are not recorded; one short one more at the beginning of each turn."""
 
 PREPARATION = 60.0
-"""Seconds that a solver may take to get ready: some compile."""
+"""Seconds that a solver may take to get ready."""
+
+FIRST_SOLVE = (20.0, 5.0)
+"""Seconds for the very first solve, and for that after a restart: some solvers import or compile only then."""
 
 PATIENCE = 5
 """Processes lost in a row after which a solver is not asked any more in this scenario and trial."""
@@ -160,7 +163,8 @@ class Entrant:
         if warm and self.unsupported is None:
             seeds = seeds_of(self.contest.scenario, self.contest.settings.seeding, 0, settings.seed + 1)
             for k in range(min(WARM_UP, len(seeds))):
-                self._ask(k, 0, 0, seeds[k], settings.timeout)
+                patience = FIRST_SOLVE[0] if self.worker.starts == 1 else FIRST_SOLVE[1]
+                self._ask(k, 0, 0, seeds[k], settings.timeout, patience if k == 0 else None)
         return self.unsupported
 
     def turn(self, numbers: Sequence[int], trial: int, seeds: np.ndarray) -> Iterator[Result]:
@@ -251,7 +255,9 @@ class Entrant:
         note = answer.get("error") or answer.get("unsupported") or "its answer makes no sense"
         return Result(number, trial, "error", False, False, self.contest.settings.timeout, note=note)
 
-    def _ask(self, number: int, trial: int, attempt: int, seed: np.ndarray, timeout: float) -> dict[str, Any]:
+    def _ask(
+        self, number: int, trial: int, attempt: int, seed: np.ndarray, timeout: float, grace: float | None = None
+    ) -> dict[str, Any]:
         settings, task = self.contest.settings, self._task
         assert task is not None
         stream = [(settings.seed * 1_000_003 + trial) * 1_000_003 + attempt, number]
@@ -259,7 +265,7 @@ class Entrant:
             "do": "solve", "target": task.target(self.contest.scenario.of(number)), "seed": task.seed(seed),
             "timeout": timeout, "rng": stream,
         }  # fmt: skip
-        return self.worker.ask(request, timeout + settings.grace)
+        return self.worker.ask(request, timeout + (settings.grace if grace is None else grace))
 
     def _is_ready(self) -> bool:
         worker = self.worker

@@ -53,7 +53,16 @@ PEERS: dict[str, Peer] = {
         Peer("roboticstoolbox", "roboticstoolbox", ("roboticstoolbox-python",), "roboticstoolbox:RoboticsToolbox",
              "Levenberg-Marquardt in C++ with restarts"),
         Peer("eaik", "eaik", ("eaik",), "eaik:Eaik", "closed forms of six-joint arms"),
-        Peer("placo", "placo", ("placo",), "placo:Placo", "quadratic programs on Pinocchio"),
+        Peer("frankik", "frankik", ("frankik",), "frankik:Frankik", "closed forms of Franka's arms"),
+        Peer("placo", "placo", ("placo",), "placo:Placo", "quadratic programs on Pinocchio, C++"),
+        Peer("pink", "pink", ("pin-pink", "daqp"), "pink:Pink", "quadratic programs on Pinocchio"),
+        Peer("mink", "mink", ("mink", "daqp"), "mink:Mink", "quadratic programs on MuJoCo"),
+        Peer("ikpy", "ikpy", ("ikpy",), "ikpy:IkPy", "least squares by scipy"),
+        Peer("roboplan", "roboplan", ("roboplan",), "roboplan:RoboPlan", "damped steps with restarts, C++"),
+        Peer("klampt", "klampt", ("klampt",), "klampt:Klampt", "Newton's method, C++"),
+        Peer("mplib", "mplib", ("mplib",), "mplib:MpLib", "closed-loop steps on Pinocchio, C++"),
+        Peer("relaxed-ik-core", "relaxed_ik_lib", ("relaxed-ik-core",), "relaxed_ik_core:RelaxedIkCore",
+             "RangedIK, for streams of poses, Rust"),
     )
 }  # fmt: skip
 

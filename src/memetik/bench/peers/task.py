@@ -48,6 +48,7 @@ class ChainTask:
             "base": robot.base,
             "tip": link,
             "joints": [joint.name for joint in moving],
+            "children": [joint.child for joint in moving],
             "kinds": [joint.kind for joint in moving],
             "lower": lower.tolist(),
             "upper": upper.tolist(),

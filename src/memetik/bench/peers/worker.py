@@ -24,6 +24,7 @@ A task has the attributes
     urdf                            text: the chain alone, without shapes
     base, tip                       names of its first and last link
     joints, kinds                   names and kinds (revolute, continuous, prismatic) of the joints, from the base on
+    children                        the link that each joint moves
     lower, upper                    (n,) limits; infinite where there are none
     axes, points                    (n, 3) of each joint at the zero posture, in the base's frame
     tip_pose                        (4, 4) of the last link there
@@ -68,7 +69,7 @@ def main() -> None:
             answer = {"unsupported": str(error) or "it does not apply"}
         except MemoryError:
             answer = {"memory": True}
-        except (Exception, SystemExit) as error:
+        except BaseException as error:  # what Rust raises in panic is no Exception
             answer = {"error": f"{type(error).__name__}: {error}"[:500]}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()

@@ -1,0 +1,58 @@
+"""Klamp't: Newton's method on residuals, restarted at random."""
+
+import os
+import tempfile
+
+import numpy as np
+
+
+class Klampt:
+    """Its IKSolver with joint limits, 100 iterations a search."""
+
+    package = "klampt"
+    ITERATIONS = 100
+
+    def prepare(self, task):
+        from klampt import IKSolver, WorldModel
+        from klampt.model import ik
+
+        self.world = WorldModel()
+        handle, path = tempfile.mkstemp(suffix=".urdf")
+        with os.fdopen(handle, "w") as file:
+            file.write(task.urdf)
+        try:
+            self.robot = self.world.loadRobot(path)
+        finally:
+            os.unlink(path)
+        if self.robot.getName() == "" or self.robot.numLinks() == 0:
+            raise NotImplementedError("it cannot read this robot")
+        self.link = self.robot.link(task.tip)
+        # Its configuration has an entry for each link, moved by the joint before it.
+        self.entries = [self.robot.link(name).getIndex() for name in task.children]
+        self.objective, self.solver = ik.objective, IKSolver
+        self.tolerance = 0.5 * min(task.position_tolerance, task.rotation_tolerance)
+        self.task = task
+
+    def solve(self, target, seed, timeout):
+        goal = self.objective(self.link, R=target[:3, :3].T.ravel().tolist(), t=target[:3, 3].tolist())
+        solver = self.solver(self.robot)
+        solver.add(goal)
+        solver.setMaxIters(self.ITERATIONS)
+        solver.setTolerance(self.tolerance)
+        solver.setActiveDofs(self.entries)
+        evaluations = searches = 0
+        whole = self.robot.getConfig()
+        for start in self.task.starts(seed, timeout):
+            searches += 1
+            for entry, value in zip(self.entries, start, strict=True):
+                whole[entry] = float(value)
+            self.robot.setConfig(whole)
+            found = solver.solve()
+            evaluations += solver.lastSolveIters()
+            if found:
+                q = np.array(self.robot.getConfig())[self.entries]
+                return {"q": q, "evaluations": evaluations, "restarts": searches - 1}
+        return {"q": None, "evaluations": evaluations, "restarts": searches - 1}
+
+    def close(self):
+        self.solver = self.robot = self.world = None

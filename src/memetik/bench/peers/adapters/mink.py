@@ -1,0 +1,62 @@
+"""Mink: weighted quadratic programs on MuJoCo, restarted at random."""
+
+import numpy as np
+
+
+class Mink:
+    """A frame task within the joints' limits, whole steps (dt = 1); a search ends where it converged, made little
+    progress, or after 40 steps."""
+
+    package = "mink"
+    STEPS = 40
+
+    def prepare(self, task):
+        import mink
+        import mujoco
+
+        compiler = '<mujoco><compiler fusestatic="false" boundmass="0.01" boundinertia="0.0001"/></mujoco>'
+        self.model = mujoco.MjModel.from_xml_string(task.urdf.replace("</robot>", compiler + "</robot>"))
+        self.mink = mink
+        self.configuration = mink.Configuration(self.model)
+        body = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_BODY, task.tip)
+        if body < 0:
+            raise NotImplementedError(f"MuJoCo has no body for the link {task.tip!r}")
+        self.frame = mink.FrameTask(task.tip, "body", position_cost=1.0, orientation_cost=0.3)
+        self.limits = [mink.ConfigurationLimit(self.model, gain=1.0)]
+        self.entries = [self.model.joint(name).qposadr[0] for name in task.joints]
+        self.task = task
+
+    def solve(self, target, seed, timeout):
+        goal = self.mink.SE3.from_matrix(target)
+        self.frame.set_target(goal)
+        evaluations = searches = 0
+        for start in self.task.starts(seed, timeout):
+            searches += 1
+            q, steps = self.search(start)
+            evaluations += steps
+            if q is not None:
+                return {"q": q, "evaluations": evaluations, "restarts": searches - 1}
+        return {"q": None, "evaluations": evaluations, "restarts": searches - 1}
+
+    def search(self, start):
+        q = np.zeros(self.model.nq)
+        q[self.entries] = np.clip(start, self.task.lower, self.task.upper)
+        self.configuration.update(q)
+        last = np.inf
+        for step in range(self.STEPS):
+            velocity = self.mink.solve_ik(
+                self.configuration, [self.frame], 1.0, "daqp", damping=1e-9, limits=self.limits
+            )
+            self.configuration.integrate_inplace(velocity, 1.0)
+            error = self.frame.compute_error(self.configuration)
+            away, turn = float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
+            if away < 0.9 * self.task.position_tolerance and turn < 0.9 * self.task.rotation_tolerance:
+                return self.configuration.q[self.entries].copy(), step + 1
+            size = away + 0.3 * turn
+            if step > 3 and size > 0.98 * last:
+                return None, step + 1
+            last = size
+        return None, self.STEPS
+
+    def close(self):
+        self.configuration = None
