@@ -33,14 +33,16 @@ def launch(playwright: Any) -> Any:
 class Person:
     """One page of a studio, with a hand on the mouse."""
 
-    def __init__(self, browser: Any, studio: Studio, size: tuple[int, int] = (1400, 860), scale: float = 1.0):
+    def __init__(self, browser: Any, studio: Studio, size: tuple[int, int] = (960, 640), shadows: bool = False):
         self.studio = studio
         self.context = browser.new_context(
-            viewport={"width": size[0], "height": size[1]}, device_scale_factor=scale, accept_downloads=True
+            viewport={"width": size[0], "height": size[1]}, accept_downloads=True, reduced_motion="reduce"
         )
         self.page = self.context.new_page()
         self.errors: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        # Shadows are pretty, and slow where a processor draws them.
+        studio.server.scene.configure_default_lights(True, cast_shadow=shadows)
         known = set(studio.server.get_clients())
         self.page.goto(studio.address)
         self.page.wait_for_selector("canvas")
@@ -57,7 +59,6 @@ class Person:
     def unfold(self, folder: str) -> None:
         """Opens a folder that is closed."""
         self.page.get_by_text(folder, exact=True).first.click()
-        time.sleep(0.4)
 
     def press(self, button: str) -> None:
         self.page.get_by_role("button", name=button, exact=True).click()
@@ -71,12 +72,12 @@ class Person:
 
     def field(self, label: str) -> Any:
         """The input beside a label, of those that can be seen."""
-        row = f"//label[normalize-space()={label!r}]"
-        named = self.page.locator(f"xpath={row}/following::input[1]")
-        for k in range(named.count()):
-            if named.nth(k).is_visible():
-                return named.nth(k)
-        raise AssertionError(f"there is no field {label!r} to be seen")
+        named = self.page.locator(f"xpath=//label[normalize-space()={label!r}]/following::input[1]")
+
+        def seen() -> Any:
+            return next((named.nth(k) for k in range(named.count()) if named.nth(k).is_visible()), None)
+
+        return wait_for(seen, f"there is a field {label!r}")
 
     def write(self, label: str, text: str) -> None:
         field = self.field(label)

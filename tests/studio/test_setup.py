@@ -119,7 +119,7 @@ def test_forms_refuse_text_where_numbers_belong(setup: SetUp) -> None:
     goal = setup.state.goals[0].stated
     texts = {line.name: line.text for line in form_of(goal)}
     with pytest.raises(InvalidInputError, match="3 numbers"):
-        goal_of(goal, {**texts, "target position": "here"})
+        goal_of(goal, {**texts, "target.position": "here"})
     with pytest.raises(GoalError, match="weight"):
         goal_of(goal, {**texts, "weight": "heavy"})
     with pytest.raises(GoalError, match="priority"):

@@ -26,12 +26,20 @@ _POSES = ("target", "offset", "fallback", "surface_pose")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a form: what it is called, its text, and the texts to choose from where there are only some."""
+    """One line of a form: what it is called, its text, and the texts to choose from where there are only some.
+
+    A pose takes two lines, `target.position` and `target.rotation`.
+    """
 
     name: str
     text: str
     choices: tuple[str, ...] = ()
     hint: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name as people read it."""
+        return self.name.replace("_", " ").replace(".", " ")
 
 
 def form_of(goal: Goal) -> list[Entry]:
@@ -55,9 +63,11 @@ def goal_of(goal: Goal, texts: dict[str, str]) -> Goal:
     data: dict[str, Any] = {"type": type(goal).__name__}
     poses: dict[str, dict[str, Any]] = {}
     for label, text in texts.items():
-        name, _, part = label.partition(" ")
+        name, _, part = label.partition(".")
         if part:
-            poses.setdefault(name, {})[part] = numbers_of(text, f"{label} of {type(goal).__name__}", 3)
+            poses.setdefault(name, {})[part] = numbers_of(
+                text, f"{label.replace('.', ' ')} of {type(goal).__name__}", 3
+            )
         elif label == "loss":
             if text.strip() and text.strip() != "Square":
                 data["loss"] = _value(text)
@@ -99,11 +109,11 @@ def short(values: Any) -> str:
 
 def _pose_lines(name: str, value: np.ndarray) -> list[Entry]:
     turn = Entry(
-        f"{name} rotation", short(np.degrees(rpy_from_rotation(value[:3, :3]))), hint="Roll, pitch, yaw in degrees."
+        f"{name}.rotation", short(np.degrees(rpy_from_rotation(value[:3, :3]))), hint="Roll, pitch, yaw in degrees."
     )
     if value.shape == (3, 3):
         return [turn]
-    return [Entry(f"{name} position", short(value[:3, 3]), hint="x, y, z in metres."), turn]
+    return [Entry(f"{name}.position", short(value[:3, 3]), hint="x, y, z in metres."), turn]
 
 
 def _typed(name: str, text: str, goal: Goal) -> Any:

@@ -174,9 +174,9 @@ class PosePanel:
         with self._edit:
             for line in lines:
                 if line.choices:
-                    field = gui.add_dropdown(line.name, line.choices, initial_value=line.text or line.choices[0])
+                    field = gui.add_dropdown(line.label, line.choices, initial_value=line.text or line.choices[0])
                 else:
-                    field = gui.add_text(line.name, line.text, hint=line.hint or None)
+                    field = gui.add_text(line.label, line.text, hint=line.hint or None)
                 fields[line.name] = field
             apply = gui.add_button("Apply", icon="check")
         self._form = [*fields.values(), apply]
@@ -202,7 +202,7 @@ class PosePanel:
         if target is wanted.target:
             return
         for line in form_of(wanted.stated):
-            if line.name in fields and line.name.split(" ")[0] == goal.open_target:
+            if line.name in fields and line.name.split(".")[0] == goal.open_target:
                 fields[line.name].value = line.text
         self._shown = (goal, wanted.target, fields)
 

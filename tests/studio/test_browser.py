@@ -1,0 +1,278 @@
+"""What a person does with the studio, in a real browser. Screenshots are kept in out/studio."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from browser import Person, chromium_path, launch, wait_for
+
+from memetik.studio.app import Studio
+
+pytestmark = [
+    pytest.mark.unsanitized,
+    pytest.mark.skipif(chromium_path() is None, reason="Chromium is not installed (Debian: apt-get install chromium)"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    api = pytest.importorskip("playwright.sync_api")
+    with api.sync_playwright() as playwright:
+        opened = launch(playwright)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("studio")
+
+
+@pytest.fixture(scope="module")
+def studio(folder: Path) -> Iterator[Studio]:
+    with Studio("panda", port=0, folder=folder) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def person(browser: Any, studio: Studio) -> Iterator[Person]:
+    someone = Person(browser, studio)
+    yield someone
+    assert someone.errors == []
+    someone.close()
+
+
+def test_the_page_opens_with_a_solved_robot(person: Person) -> None:
+    assert "panda" in person.status()
+    wait_for(lambda: "Solved" in person.status(), "the robot is solved")
+    person.shot("open")
+
+
+def test_the_robot_follows_a_dragged_gizmo(person: Person, studio: Studio) -> None:
+    name = "pose_panda_hand_tcp"
+    before, q = np.array(studio.state.goal(name).target), studio.state.q.copy()
+    along = before[:3, 0]
+    arrow = before[:3, 3] + 0.17 * along
+    person.drag(arrow, arrow + 0.12 * along)
+    wait_for(lambda: not studio.gizmos.dragging, "the gizmo is let go")
+    assert studio.loop.wait_idle()
+    moved = studio.state.goal(name).target[:3, 3] - before[:3, 3]
+    assert moved @ along > 0.05
+    assert np.abs(studio.state.q - q).max() > 0.05
+    reached = studio.state.robot.pose("panda_hand_tcp", studio.state.q)
+    np.testing.assert_allclose(reached, studio.state.goal(name).target, atol=2e-5)
+    assert studio.solution is not None
+    assert studio.solution.success
+    # What the browser shows is where the robot is.
+    index = studio.state.robot.link_index("panda_hand")
+    drawn = studio.robot_view._frames[index].position
+    np.testing.assert_allclose(drawn, studio.state.robot.pose("panda_hand", studio.state.q)[:3, 3], atol=1e-6)
+    wait_for(lambda: "Solved" in person.status(), "the page says so")
+    person.shot("dragged")
+
+
+def test_undo_brings_the_target_back(person: Person, studio: Studio) -> None:
+    before = studio.state.goals[0].target[0, 3]
+    person.open_tab("File")
+    person.press("Undo")
+    wait_for(lambda: abs(studio.state.goals[0].target[0, 3] - before) > 0.01, "undone")
+    person.press("Redo")
+    wait_for(lambda: abs(studio.state.goals[0].target[0, 3] - before) < 1e-9, "done again")
+
+
+def test_goals_are_added_edited_disabled_and_removed(person: Person, studio: Studio) -> None:
+    person.open_tab("Pose")
+    person.choose("Type", "AlignAxis")
+    person.choose("Link", "panda_link5")
+    person.press("Add goal")
+    wait_for(lambda: len(studio.state.goals) == 2, "a goal more")
+    name = studio.state.goals[1].name
+    assert name == "alignaxis_panda_link5"
+    person.page.wait_for_selector(f"[data-goal={name}]")
+    person.unfold("Parameters")
+    person.write("weight", "0.5")
+    person.page.get_by_role("button", name="Apply", exact=True).first.click()
+    wait_for(lambda: studio.state.goal(name).goal.weight == 0.5, "another weight")
+    person.shot("goals")
+    person.write("weight", "heavy")
+    person.page.get_by_role("button", name="Apply", exact=True).first.click()
+    person.page.get_by_text("must be a number").first.wait_for()
+    assert studio.state.goal(name).goal.weight == 0.5
+    person.page.get_by_role("checkbox").first.click()
+    wait_for(lambda: not studio.state.goal(name).enabled, "disabled")
+    person.press("Remove goal")
+    wait_for(lambda: len(studio.state.goals) == 1, "a goal less")
+
+
+def test_a_link_is_chosen_by_clicking_it(person: Person, studio: Studio) -> None:
+    pose = studio.state.robot.pose("panda_link0", studio.state.q)
+    person.click_at(pose[:3, 3] + [0.0, 0.0, 0.05])
+    wait_for(lambda: studio.chosen_link == "panda_link0", "the link is chosen")
+    person.click_at(pose[:3, 3] + [0.0, 0.0, 0.05])
+    wait_for(lambda: studio.chosen_link == "", "and let go")
+
+
+def test_joints_follow_sliders(person: Person, studio: Studio) -> None:
+    person.open_tab("Joints")
+    value = float(studio.state.q[0])
+    person.write("joint1", "0.4")
+    wait_for(lambda: abs(studio.state.q[0] - 0.4) < 1e-3, "the joint moves")
+    assert abs(value - 0.4) > 1e-2
+    assert studio.loop.wait_idle()
+    assert studio.solution is not None
+    assert studio.solution.success
+    person.press("Keep this posture")
+    wait_for(lambda: len(studio.state.postures) == 1, "a posture is kept")
+
+
+def test_a_box_in_the_way_is_shown_as_a_collision(person: Person, studio: Studio) -> None:
+    person.open_tab("Scene")
+    tip = studio.state.robot.pose("panda_hand_tcp", studio.state.q)[:3, 3]
+    person.write("Position (m)", ", ".join(f"{v:.3f}" for v in tip))
+    person.press("Add object")
+    wait_for(lambda: "box" in studio.state.scene.objects, "a box")
+    person.page.wait_for_selector("[data-studio=collision]")
+    assert "box" in person.status()
+    assert "box" in studio.nearness.touching
+    person.shot("collision")
+    person.write("Position", "0.55, -0.35, 0.1")
+    person.press("Place it there")
+    wait_for(lambda: not studio.nearness.contacts, "it is out of the way")
+    wait_for(lambda: "Solved" in person.status(), "solved again")
+
+
+def test_an_object_is_dragged(person: Person, studio: Studio) -> None:
+    pose = np.array(studio.state.scene.objects["box"].pose)
+    studio.loop.wait_idle()
+    size = studio.gizmos._object[1].scale
+    arrow = pose[:3, 3] + 0.9 * size * pose[:3, 1]
+    person.drag(arrow, arrow - 0.1 * pose[:3, 1])
+    wait_for(lambda: studio.state.scene.objects["box"].pose[1, 3] < pose[1, 3] - 0.03, "the box moves")
+
+
+def test_slices_spheres_skeleton_and_axes_are_drawn(person: Person, studio: Studio) -> None:
+    person.open_tab("Scene")
+    person.unfold("Distances")
+    person.page.locator("label:has-text('Slice')").first.wait_for()
+    checkbox(person, "Slice").click()
+    wait_for(lambda: studio.scene_view._slice is not None, "a slice")
+    person.shot("slice")
+    checkbox(person, "Slice").click()
+    wait_for(lambda: studio.scene_view._slice is None, "no slice")
+    person.open_tab("File")
+    for label in ("See-through", "Skeleton", "Joint axes and limits", "Sphere model"):
+        checkbox(person, label).click()
+    wait_for(lambda: "spheres" in studio.robot_view._overlays, "spheres")
+    person.shot("overlays")
+    for label in ("See-through", "Skeleton", "Joint axes and limits", "Sphere model"):
+        checkbox(person, label).click()
+
+
+def test_what_is_saved_is_loaded_again(person: Person, studio: Studio, folder: Path) -> None:
+    person.open_tab("File")
+    person.write("File", "cell.json")
+    person.press("Save")
+    wait_for(lambda: (folder / "cell.json").is_file(), "the file")
+    box = np.array(studio.state.scene.objects["box"].pose)
+    person.open_tab("Scene")
+    person.press("Remove object")
+    wait_for(lambda: not studio.state.scene.objects, "the box is gone")
+    person.open_tab("File")
+    person.choose("Saved", "cell.json")
+    person.press("Load")
+    wait_for(lambda: "box" in studio.state.scene.objects, "the box is back")
+    np.testing.assert_allclose(studio.state.scene.objects["box"].pose, box, atol=1e-12)
+
+
+def test_paths_outside_the_folder_are_refused(person: Person, folder: Path) -> None:
+    person.open_tab("File")
+    person.write("File", "../escape.json")
+    person.press("Save")
+    person.page.get_by_text("outside the folder").first.wait_for()
+    assert not (folder.parent / "escape.json").exists()
+    person.write("File", "cell.json")
+
+
+def test_the_script_is_shown(person: Person) -> None:
+    person.open_tab("File")
+    person.press("Copy as Python")
+    person.page.get_by_text("load_robot").first.wait_for()
+    person.shot("script")
+    person.press("Close")
+
+
+def test_two_browsers_see_the_same_state(browser: Any, person: Person, studio: Studio) -> None:
+    other = Person(browser, studio)
+    try:
+        assert "panda" in other.status()
+        person.open_tab("Pose")
+        person.choose("Type", "AvoidLimits")
+        person.press("Add goal")
+        other.page.wait_for_selector("[data-goal=avoidlimits]")
+        other.open_tab("File")
+        other.press("Undo")
+        person.page.wait_for_selector("[data-goal=avoidlimits]", state="detached")
+        assert other.errors == []
+    finally:
+        other.close()
+
+
+def test_broken_meshes_and_scenes_give_a_message_and_the_page_lives(
+    person: Person, studio: Studio, folder: Path
+) -> None:
+    broken = folder / "broken.stl"
+    broken.write_bytes(b"solid nothing\nfacet normal oops\n")
+    person.open_tab("Scene")
+    person.unfold("From files")
+    person.page.locator("input[type=file]").first.set_input_files(broken)
+    person.page.get_by_text("That cannot be done").first.wait_for()
+    wrong = folder / "wrong.toml"
+    wrong.write_text("schema = 99\n")
+    studio.do(None, lambda: studio.scene_panel.load_scene("wrong.toml"))
+    person.page.get_by_text("schema 99").first.wait_for()
+    person.write("Size (m)", "big, bigger, biggest")
+    person.press("Add object")
+    person.page.get_by_text("must be 3 numbers").first.wait_for()
+    assert studio.loop.wait_idle()
+    assert "panda" in person.status()
+
+
+def test_a_good_mesh_is_taken_and_a_large_one_refused(person: Person, studio: Studio, folder: Path) -> None:
+    import trimesh
+
+    good = folder / "wedge.stl"
+    trimesh.creation.cone(0.1, 0.2).export(good)
+    person.page.locator("input[type=file]").first.set_input_files(good)
+    wait_for(lambda: "wedge" in studio.state.scene.objects, "the mesh is in the scene")
+    large = folder / "large.stl"
+    with large.open("wb") as file:
+        file.truncate(1_000_000_000)
+    studio.do(None, lambda: studio.scene_panel.add_mesh("large.stl"))
+    person.page.get_by_text("100 MB are accepted").first.wait_for()
+    person.page.locator("input[type=file]").first.set_input_files(large)
+    person.page.get_by_text("That file is refused").first.wait_for(timeout=60_000)
+    large.unlink()
+    assert studio.server.gui._current_file_upload_states == {}
+
+
+def test_closing_the_pages_leaves_nothing_running(browser: Any, folder: Path) -> None:
+    threads = set(threading.enumerate())
+    studio = Studio("ur5", port=0, folder=folder)
+    someone = Person(browser, studio)
+    someone.close()
+    wait_for(lambda: not studio.server.get_clients(), "the page is gone")
+    steps = len(studio.loop.pulse.steps)
+    time.sleep(0.5)
+    assert len(studio.loop.pulse.steps) == steps
+    studio.close()
+    wait_for(lambda: not [t for t in set(threading.enumerate()) - threads if t.is_alive()], "no threads are left")
+
+
+def checkbox(person: Person, label: str) -> Any:
+    return person.field(label)
