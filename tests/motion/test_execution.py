@@ -122,6 +122,18 @@ def test_an_obstacle_on_the_way_stops_the_arm_before_it_touches(robot, way):
     assert not mk.CollisionModel(robot, scene).collides(report.q)
 
 
+def test_an_obstacle_on_the_way_is_driven_around_to_the_same_posture(robot, way):
+    scene = mk.Scene()
+    place = mk.transform(robot.pose("tool0", way.at(0.6 * way.duration))[:3, 3])
+    driver = Surprise(simulated(robot, way, scene), scene, place, 0.2 * way.duration)
+    report = execute(way, driver, robot=robot, scene=scene, background=False).result()
+    assert report.success, report.explain()
+    assert any("new plan" in event.what for event in report.events)
+    np.testing.assert_allclose(report.q, way.end, atol=2e-3)
+    assert not driver.driver.simulation.touches
+    assert not mk.CollisionModel(robot, scene).collides(report.positions).any()
+
+
 def test_an_obstacle_at_the_goal_is_reported(robot, way):
     scene = mk.Scene()
     place = mk.transform(robot.pose("tool0", way.end)[:3, 3])

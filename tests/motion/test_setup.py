@@ -18,7 +18,7 @@ URDF = """
   <link name="base"><collision><geometry><box size="0.2 0.2 0.1"/></geometry></collision></link>
   <link name="upper"><collision><origin xyz="0 0 0.25"/><geometry><cylinder radius="0.03" length="0.4"/></geometry>
     </collision></link>
-  <link name="fore"><collision><origin xyz="0 0 0.2"/><geometry><cylinder radius="0.03" length="0.3"/></geometry>
+  <link name="fore"><collision><origin xyz="0 0 0.28"/><geometry><cylinder radius="0.03" length="0.5"/></geometry>
     </collision></link>
   <link name="hand"/>
   <joint name="turn" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0 0 0.06"/>
