@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memetik.bench.scenarios import postures, surfaces
+from memetik.bench.scenarios import bodies, clutter, postures, streams, surfaces
 from memetik.bench.scenarios.draft import Draft, Order
 
 
@@ -40,4 +40,8 @@ SCENARIOS: dict[str, Recipe] = {
     ),
     "HydrogenTankSmall": Recipe("the same through a mouth of 3.5 cm", surfaces.on_surfaces("HydrogenTankSmall")),
     "Corridor": Recipe("between two walls, from above", surfaces.corridor),
+    "Clutter": Recipe("random postures among obstacles, level 0 to 10", clutter.clutter, "level"),
+    "Track": Recipe("streams of poses, each from the posture before", streams.track),
+    "FullBody": Recipe("a humanoid's goals, setup 1 to 8", bodies.full_body, "setup", bodies.body_robot),
+    "Chain": Recipe("random postures of a chain of 6 to 200 joints", bodies.chain, "joints", bodies.chain_robot),
 }

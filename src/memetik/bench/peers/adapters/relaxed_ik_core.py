@@ -30,7 +30,7 @@ class RelaxedIkCore:
             solver = self.make(self.settings(start))
             last = None
             for _ in range(self.STEPS):
-                q = np.asarray(solver.solve(position, quaternion), dtype=float)
+                q = np.asarray(solver.solve(position, quaternion)[0], dtype=float)
                 evaluations += 1
                 if self.holds(q, target):
                     return {"q": q, "evaluations": evaluations, "restarts": searches - 1}
