@@ -54,6 +54,8 @@ NLOPT = {
 }
 """By our name: NLopt's. LD and LN are local, with and without gradients; GD and GN global."""
 
+MOST = 2**31 - 1
+
 LOCAL_EVALUATIONS = 1000
 """Longest local search of NLopt where the user names none."""
 
@@ -191,14 +193,14 @@ def minimise_by_nlopt(
         if gradient.size:
             gradient[:] = 0.0
         if end is not None:
-            return np.inf
+            return best[0]
         try:
             cost, slope = objective(np.array(x))
         except BaseException as raised:
             # NLopt's global searches do not mind exceptions: they are asked to stop, and this one is raised below.
             end = raised
             search.force_stop()
-            return np.inf
+            return best[0] if np.isfinite(best[0]) else 0.0
         if cost < best[0]:
             best = (cost, np.array(x))
         if gradient.size:
@@ -206,7 +208,10 @@ def minimise_by_nlopt(
         return cost
 
     search.set_min_objective(call)
-    search.set_maxeval(evaluations)
+    # StoGO heeds these bounds alone.
+    search.set_maxeval(int(min(evaluations or MOST, task.evaluations_left + 1, MOST)))
+    if task.time_left < np.inf:
+        search.set_maxtime(max(task.time_left, 1e-6))
     search.set_ftol_abs(ftol)
     search.set_xtol_abs(xtol)
     if algorithm == "mlsl":

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memetik import _core
 from memetik.errors import GoalError, InvalidInputError, suggest
 from memetik.goals.base import MUST, Goal, Kind
-from memetik.goals.compiler import Compiler
 from memetik.goals.losses import SQUARE
 from memetik.goals.pose import Orientation, Pose, Position, bands_of
 from memetik.solve.methods.checks import check_count, check_range
@@ -187,23 +185,17 @@ class Rows:
     """The musts of a problem row by row, without weights, losses and ranges: the core's residuals of plain goals."""
 
     def __init__(self, problem: Problem):
-        compiler = Compiler(problem.robot, problem.confinement)
+        from memetik.solve.problem import Problem
+
         musts = [goal for goal in problem.goals if goal.priority == MUST]
-        if len(musts) < len(problem.goals) and any(goal.is_open for goal in problem.goals if goal.priority != MUST):
-            raise GoalError("Relaxed takes open targets of musts only: state the targets of preferences.")
+        if any(goal.is_open for goal in problem.goals if goal.priority != MUST):
+            raise GoalError("relaxed takes open targets of musts only: state the targets of preferences.")
         if not musts:
-            raise GoalError("Relaxed needs a goal that must hold.")
-        for goal in musts:
-            compiler.add(_plain(goal))
-        self.core = _core.Problem(
-            problem.robot.core, compiler.points, [term.row for term in compiler.terms],
-            np.ascontiguousarray(problem.robot.lower), np.ascontiguousarray(problem.robot.upper),
-            [problem.robot.joint_index(name) for name in problem.fixed],
-            [(int(np.prod(t.shape, dtype=int)), 0) for t in compiler.targets],
-            compiler.copies, compiler.seed_copies, False, compiler.geometries,
-        )  # fmt: skip
+            raise GoalError("relaxed needs a goal that must hold.")
+        plain = Problem(problem.robot, [_plain(goal) for goal in musts], fixed=problem.fixed)
+        self.core = plain._core
         weights, lower, upper, bounds, turns, lengths, starts = [], [], [], [], [], [], []
-        for term in compiler.terms:
+        for term in plain._terms:
             goal = musts[term.goal]
             count, weight, tolerance = term.row[6], term.row[8], term.row[9]
             bands = _bands(goal, term.label)

@@ -1,0 +1,155 @@
+"""RelaxedIK: its losses by their formulas, its gradient by differences, its work, its ranges, its streams."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+
+import memetik as mk
+from memetik.solve.methods.relaxed import RelaxedObjective
+from memetik.solve.methods.relaxed_losses import groove, swamp, swamp_groove
+from memetik.solve.methods.task import Bounds, Task
+
+UNBOUNDED = Bounds(math.inf, -1, -1)
+
+
+def task_of(problem, *targets, seed=None):
+    settings = problem._settings((None, 1, None, 1, 0.0, None, "memetic", False, False), 0)
+    posture = np.array(problem.robot.neutral if seed is None else seed)
+    return Task(problem, problem._checked_targets(targets), posture, settings, UNBOUNDED, (0, 0))
+
+
+def test_losses_are_their_formulas():
+    x = np.linspace(-2.0, 2.0, 41)
+    np.testing.assert_allclose(groove(x, 0.1, 10.0)[0], -np.exp(-(x**2) / 0.02) + 10.0 * x**2)
+    b = (-1.0 / math.log(0.05)) ** (1.0 / 8)
+    s = (2.0 * x - (-0.5) - 1.0) / 1.5
+    np.testing.assert_allclose(swamp(x, -0.5, 1.0)[0], (1.0 + 0.1 * s**2) * (1.0 - np.exp(-((s / b) ** 8))) - 1.0)
+    assert groove(np.array(0.0))[0] == -1.0
+    # At a bound the wall has climbed 95 % of its height.
+    assert swamp(np.array(1.0), -0.5, 1.0, growth=0.0)[0] == pytest.approx(0.95 - 1.0)
+    inside, outside = swamp_groove(np.array([0.0, 0.3]), -0.2, 0.2, 0.4)[0]
+    assert inside == pytest.approx(-1.0)
+    assert outside > 50.0
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda x: groove(x, 0.3, 2.0, 4.0, 0.1),
+        lambda x: swamp(x, -0.5, 1.0, 2.0, 0.3, 6),
+        lambda x: swamp_groove(x, -0.5, 1.0, 0.7, 1.0, 0.5, 3.0, 6, 0.2),
+    ],
+)
+def test_slopes_of_losses_are_their_derivatives(loss):
+    x, step = np.linspace(-1.4, 1.7, 37), 1e-6
+    numeric = (loss(x + step)[0] - loss(x - step)[0]) / (2.0 * step)
+    np.testing.assert_allclose(loss(x)[1], numeric, atol=1e-6)
+
+
+@pytest.mark.parametrize("orientation", ["keep", "ignore", "adaptive"])
+def test_the_gradient_of_the_sum_is_exact_with_ranges_and_collision(orientation):
+    robot = mk.load_robot("elise")
+    goal = mk.Pose(robot.tip, position_tolerance=(0.02, 0.02, (-0.1, 0.3)), rotation_tolerance=(0.2, 0.2, 0.5))
+    problem = mk.Problem(robot, [goal], self_collision=True)
+    rng = np.random.default_rng(2)
+    task = task_of(problem, robot.pose(robot.tip, robot.random(1)))
+    objective = RelaxedObjective(mk.methods.Relaxed(orientation=orientation, clearance=0.1), task)
+    for _ in range(3):
+        x = 0.4 * rng.uniform(robot.lower, robot.upper)
+        size = np.linalg.norm(objective(x)[1])
+        error = check_grad(lambda x: objective(x)[0], lambda x: objective(x)[1], x, epsilon=1e-7)
+        assert error < 1e-4 * size
+
+
+def test_work_on_random_poses_is_within_the_published_one():
+    """582 objective evaluations on average, numeric gradients counted, by the source; 700 allowed."""
+    robot = mk.load_robot("elise")
+    problem = mk.Problem(robot, [mk.Pose(robot.tip)])
+    method = mk.methods.Relaxed(gradient="numeric")
+    solutions = [
+        problem.solve(robot.pose(robot.tip, robot.random(k)), seed=robot.random(1000 + k), timeout=5.0, method=method)
+        for k in range(60)
+    ]
+    assert all(solution.success for solution in solutions)
+    assert np.mean([solution.evaluations for solution in solutions]) <= 700
+
+
+def test_numeric_gradients_count_one_evaluation_for_each_joint_more():
+    robot = mk.load_robot("ur5")
+    problem = mk.Problem(robot, [mk.Pose(robot.tip)])
+    task = task_of(problem, robot.pose(robot.tip, robot.random(1)))
+    numeric = RelaxedObjective(mk.methods.Relaxed(gradient="numeric"), task)
+    exact = RelaxedObjective(mk.methods.Relaxed(), task)
+    x = robot.random(2)
+    before = task.evaluations
+    value, slope = numeric(x)
+    assert task.evaluations - before == robot.dof + 1
+    np.testing.assert_allclose(slope, exact(x)[1], rtol=1e-4, atol=1e-3 * np.abs(slope).max())
+    assert value == exact(x)[0]
+
+
+def test_ranges_are_used_and_their_middle_is_preferred():
+    robot = mk.load_robot("panda")
+    target = robot.pose(robot.tip, robot.neutral)
+    problem = mk.Problem(
+        robot, [mk.Pose(robot.tip, position_tolerance=(0.05, 0.05, 0.05), rotation_tolerance=(0.3, 0.3, 0.3))]
+    )
+    solution = problem.solve(target, seed=robot.random(4), timeout=5.0, method="relaxed")
+    assert solution.success
+    off = (np.linalg.inv(target) @ robot.pose(robot.tip, solution.q))[:3, 3]
+    assert np.abs(off).max() <= 0.05
+
+
+def test_collision_term_leads_around_an_obstacle():
+    robot = mk.load_robot("panda")
+    scene = mk.Scene()
+    scene.add_box("post", size=(0.1, 0.1, 0.6), pose=mk.transform((0.35, 0.25, 0.5)))
+    q = robot.q({"panda_joint1": 0.9, "panda_joint2": 0.4, "panda_joint4": -2.0, "panda_joint6": 2.2})
+    target = robot.pose(robot.tip, robot.q({"panda_joint2": 0.2, "panda_joint4": -2.1, "panda_joint6": 2.3}))
+    problem = mk.Problem(robot, [mk.Pose(robot.tip)], scene=scene)
+    solution = problem.solve(target, seed=q, timeout=10.0, method="relaxed")
+    assert solution.success
+    assert not mk.CollisionModel(robot, scene).collides(solution.q)
+
+
+def test_streams_are_smooth_within_velocity_limits_and_near_their_targets():
+    robot = mk.load_robot("panda")
+    problem = mk.Problem(robot, [mk.Pose(robot.tip)])
+    seed = np.array([0.0, -0.5, 0.0, -2.2, 0.0, 1.8, 0.7, 0.02])
+    start, dt = robot.pose(robot.tip, seed), 0.02
+    runs = {}
+    for name, weights in (("smooth", {}), ("free", {"velocity": 0.0, "acceleration": 0.0, "jerk": 0.0})):
+        stream = mk.methods.RelaxedStream(problem, seed, dt, **weights)
+        postures, errors = [], []
+        for k in range(40):
+            target = start.copy()
+            target[:3, 3] += [0.05 * math.sin(0.1 * k), 0.05 * (1.0 - math.cos(0.1 * k)), 0.0]
+            step = stream.step(target)
+            postures.append(step.q)
+            errors.append(step.errors["pose_panda_hand_tcp"]["position"])
+        runs[name] = np.array(postures), max(errors)
+    velocity = np.array(robot.tree.limits["velocity"])
+    for postures, _ in runs.values():
+        assert (np.abs(np.diff(postures, axis=0)) <= velocity * dt + 1e-9).all()
+    jerk = {name: np.abs(np.diff(postures, 3, axis=0)).mean() for name, (postures, _) in runs.items()}
+    assert jerk["smooth"] < jerk["free"]
+    assert runs["free"][1] < 1e-4
+    assert runs["smooth"][1] < 5e-3
+
+
+def test_a_jump_of_the_target_is_followed_at_the_velocity_limit():
+    robot = mk.load_robot("ur5")
+    problem = mk.Problem(robot, [mk.Position(robot.tip)])
+    seed = np.array([0.1, -1.2, 1.4, -1.0, -1.5, 0.0])
+    stream = mk.methods.RelaxedStream(problem, seed, 0.01)
+    target = robot.pose(robot.tip, seed)[:3, 3] + [0.0, 0.3, 0.0]
+    steps = [stream.step(target) for _ in range(12)]
+    postures = np.array([seed, *(step.q for step in steps)])
+    limit = np.array(robot.tree.limits["velocity"]) * 0.01
+    assert (np.abs(np.diff(postures, axis=0)) <= limit * (1 + 1e-9)).all()
+    distances = [step.errors["position_tool0"]["position"] for step in steps]
+    assert distances[-1] < distances[0] < 0.3
