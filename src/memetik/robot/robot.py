@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -161,6 +162,11 @@ class Robot(Kinematics):
         from memetik.robot.urdf_writer import write_urdf
 
         return write_urdf(self.description, meshes=meshes)
+
+    def show(self, q: Any = None, scene: Any = None, *, height: int = 480) -> Any:
+        """The robot at q, or at several postures, to look at: shown by itself in a notebook; `.open()` opens a
+        browser."""
+        return import_module("memetik.studio.show").show_robot(self, q, scene, height=height)
 
     def _with_base(self, kind: Literal["floating", "planar"], given: Any, name: str | None, order: str) -> Robot:
         lower, upper = limits.axis_limits(kind, given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,6 +122,10 @@ class Solution:
         from memetik.solve.explain import explain
 
         return explain(self)
+
+    def show(self, *, height: int = 480) -> Any:
+        """The posture and its targets to look at: shown by itself in a notebook; `.open()` opens a browser."""
+        return import_module("memetik.studio.show").show_solution(self, height=height)
 
     def __bool__(self) -> bool:
         return self.success

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from memetik.robot.robot import Robot
+from memetik.scene.scene import Scene
 from memetik.studio.setup import State
 
 
@@ -25,7 +27,20 @@ class WayPlan:
 
 def plan_way(state: State) -> WayPlan:
     """Plans through the way points of a set-up, one after another, at rest in each."""
-    raise NotImplementedError
+    from memetik.motion.pipeline import plan
+
+    scene = Scene(state.scene.objects.values(), allowed=state.scene.allowed) if state.scene.objects else None
+    way = [state.postures[name] for name in state.way]
+    whole: Any = None
+    for (name, start), (after, goal) in pairwise(zip(state.way, way, strict=True)):
+        found = plan(
+            state.robot, goal, scene=scene, start=start, self_collision=state.self_collision, margin=state.margin
+        )
+        if not found.success or found.trajectory is None:
+            said = found.reason + (f": {found.detail}" if found.detail else "")
+            return WayPlan(False, f"from {name} to {after}, {found.stage}", said, None, 0.0)
+        whole = found.trajectory if whole is None else whole.then(found.trajectory)
+    return WayPlan(True, "done", "", whole, float(whole.duration))
 
 
 def curves(
@@ -63,7 +78,7 @@ def curves(
 
 
 def export_motion(trajectory: Any, path: Path) -> None:
-    """Writes a motion as a table (.csv) or as the trajectory itself (.json)."""
+    """Writes a motion as a table of positions, velocities and accelerations (.csv), or as it is (.json)."""
     trajectory.save(path)
 
 
