@@ -101,6 +101,7 @@ def place_base(
     if generations < 1 or population < 4:
         raise InvalidInputError("the search for a base needs at least one generation of four places.")
     workers = workers or Workers()
+    probe = replace(setup, scene=None if setup.scene is None else setup.scene.copy())  # its objects will be moved
     generator = np.random.default_rng(setup.rng)
     chosen = generator.permutation(len(points))[:_SAMPLE]
     sample = (points[chosen], normals[chosen])
@@ -113,7 +114,7 @@ def place_base(
             drawn = _around(places, population, low, high, generator)
         attempts = [Attempt(*sample, None, 0, base_pose(at), thorough=False) for at in drawn]
         judged: list[Place | None] = [None] * population
-        for k, (state, _, scores) in workers.run(try_targets, setup, attempts):
+        for k, (state, _, scores) in workers.run(try_targets, probe, attempts):
             reached = state == REACHED
             x, y, z, yaw = drawn[k].tolist()
             judged[k] = Place((x, y, z, yaw), float(reached.mean()), float(scores.score.mean()))
@@ -123,7 +124,7 @@ def place_base(
     ranked = sorted(places, key=lambda place: -place.value)
     studied = []
     for place in _apart(ranked, finalists, low, high):
-        moved = replace(setup, robot=setup.robot.at(place.pose), scene=setup.scene and setup.scene.copy())
+        moved = replace(setup, robot=setup.robot.at(place.pose))
         result = reach_study(moved, points, normals, passes=passes, workers=workers)
         studied.append((Place(place.at, result.coverage, float(result.score.mean())), result))
     studied.sort(key=lambda pair: -pair[0].value)

@@ -9,6 +9,7 @@ with it, and what then is best has to prove itself on targets that the search ha
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memetik.bench.cluster import Workers
+from memetik.bench.seeding import default_seeding, seeds_of
 from memetik.bench.statistics import mean_interval
 from memetik.bench.tune_space import Space
 from memetik.errors import InvalidInputError, MissingExtraError
@@ -194,11 +196,12 @@ def measure_block(setting: Setting, item: tuple[Any, tuple[int, ...], int]) -> t
     """Costs and successes of a method on some targets; `repeat` counts the random numbers on."""
     method, numbers, repeat = item
     scenario, problem = setting.scenario, setting.scenario.problem
+    seeds = seeds_of(scenario, default_seeding(scenario), repeat, setting.rng)
     costs, solved = np.empty(len(numbers)), np.zeros(len(numbers), dtype=bool)
     bound = {"timeout": setting.budget} if setting.measure == "time" else {"evaluations": int(setting.budget)}
     for place, number in enumerate(numbers):
         found = problem.solve(
-            *scenario.of(number), seed=scenario.seeds[number], method=method, rng=(setting.rng + 7919 * repeat, number),
+            *scenario.of(number), seed=seeds[number], method=method, rng=(setting.rng + 7919 * repeat, number),
             **bound,
         )  # fmt: skip
         cost = found.time if setting.measure == "time" else float(found.evaluations)
@@ -272,7 +275,9 @@ def _importances(study: Any, two_objectives: bool) -> dict[str, float]:
     evaluator = optuna.importance.PedAnovaImportanceEvaluator()
     target = (lambda trial: trial.values[0] + trial.values[1]) if two_objectives else None
     try:
-        return dict(optuna.importance.get_param_importances(study, evaluator=evaluator, target=target))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # equal importances tell by themselves that nothing is known
+            return dict(optuna.importance.get_param_importances(study, evaluator=evaluator, target=target))
     except (ValueError, RuntimeError, ZeroDivisionError):
         return {}
 

@@ -11,7 +11,7 @@ from memetik.cli.output import JSON_OPTION, print_json, print_table
 
 def tune(
     method: str = typer.Argument("memetic", help="A method, or the path of a preset to start from."),
-    robot: str = typer.Option("ur10", "--robot", "-r", help="A robot; robot:group is a part."),
+    robot: str = typer.Option("panda", "--robot", "-r", help="A robot; robot:group is a part."),
     scenario: str = typer.Option("Random", "--scenario", "-s", help="A scenario, or a scenario's file."),
     targets: int = typer.Option(100, "--targets", "-n", min=2, help="Targets for the search."),
     held_out: int = typer.Option(100, min=2, help="Further targets that confirm the gain."),

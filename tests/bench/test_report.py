@@ -1,0 +1,149 @@
+"""Reports: the numbers in them, what is left out, files that stand alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import memetik as mk
+from memetik.bench.plots_style import PlotStyle, read_style
+from memetik.bench.report import report_page, styled_cases, terminal_tables, write_report
+from memetik.bench.report_data import read_cases
+from memetik.bench.scenarios import Scenario
+from memetik.bench.store import Result, Store
+from memetik.errors import InvalidInputError, UnknownNameError
+
+TARGETS = 40
+ODD = "slow <b>&"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with three solvers: `quick` solves all, `alike` all but two, `slow <b>&` half; three targets nobody."""
+    path = tmp_path_factory.mktemp("report") / "bench.db"
+    robot = mk.load_robot("ur5")
+    q = robot.random(0, TARGETS)
+    reachable = np.ones(TARGETS, dtype=np.int8)
+    reachable[-3:] = 0
+    witnesses = np.where(reachable[:, None] == 1, q, np.nan)
+    origin = {"scenario": "Random", "robot": "ur5", "targets": TARGETS, "seed": 0, "reachability": "check",
+              "tolerance": [1e-5, 1e-5], "options": {}}  # fmt: skip
+    scenario = Scenario(
+        "Random",
+        robot,
+        (mk.Pose(robot.tip),),
+        (robot.pose(robot.tip, q),),
+        None,
+        False,
+        q,
+        reachable,
+        witnesses,
+        origin,
+    )
+    with Store(path) as store:
+        key = store.add_scenario(scenario)
+        machine = store.add_machine({"cpu": "a <cpu>", "cores": 2, "memory": 1, "system": "x"})
+        versions = store.add_versions({"memetik": "0"})
+        for label, misses, seconds in (("quick", 0, 0.001), ("alike", 2, 0.001), (ODD, TARGETS // 2, 0.02)):
+            run = store.add_run(
+                key, label, label=label, timeout=0.1, seeding="given", settings={}, machine=machine, versions=versions
+            )
+            for trial in range(2):
+                for k in range(TARGETS):
+                    solved = misses <= k < TARGETS - 3
+                    status = "solved" if solved else "false" if label == ODD and k == 0 else "missed"
+                    store.add_result(
+                        run,
+                        Result(k, trial, status, solved or status == "false", solved, seconds * (1 + 0.01 * k),
+                               collision_time=0.2 * seconds, candidates=1 + k % 3, evaluations=10 * (k + 1), restarts=k,
+                               clearance=0.01, manipulability=0.1, q=q[k] if solved else None),
+                    )  # fmt: skip
+    return path
+
+
+def test_targets_that_nobody_reaches_do_not_count(path: Path) -> None:
+    with Store(path) as store:
+        (case,) = read_cases(store)
+    assert case.left_out == 3
+    assert len(case.targets) == TARGETS - 3
+    quick = case.contestants[0]
+    assert quick.solved.all()
+    assert len(quick.rows) == 2 * (TARGETS - 3)
+
+
+def test_a_target_that_one_solver_reaches_counts_for_all(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with Store(copy) as store:
+        store.merge(path)
+        run = next(r for r in store.runs() if r.label == "alike")
+        extra = store.add_run(
+            run.scenario_key, "lucky", label="lucky", timeout=0.1, seeding="given", settings={}, machine=run.machine,
+            versions=run.versions,
+        )  # fmt: skip
+        store.add_result(extra, Result(TARGETS - 1, 0, "solved", True, True, 0.01))
+        (case,) = read_cases(store)
+    assert case.left_out == 2
+    assert TARGETS - 1 in case.targets
+
+
+def test_tables_hold_the_rates_and_times_of_the_rows(path: Path) -> None:
+    with Store(path) as store:
+        _, (_, (times, candidates, quality), findings) = list(terminal_tables(store))
+    by_label = {row[0]: row for row in times.rows}
+    assert by_label["quick"][1:4] == ("100.0%", "100.0%", "100.0%")
+    counted = TARGETS - 3
+    assert by_label["alike"][3] == f"{(counted - 2) / counted:.1%}"
+    assert by_label[ODD][1] == "0.0%"  # nothing within 5 ms
+    mean = 1e3 * 0.001 * (1 + 0.01 * np.arange(counted)).mean()
+    assert by_label["quick"][-3] == f"{mean:.3g}"
+    assert candidates.rows[0][1] == f"{np.mean(np.arange(counted) % 3 == 0):.1%}"
+    assert {row[0]: row[4] for row in quality.rows}[ODD] == "2"  # false claims, one per trial
+    assert any("3 targets are left out" in line for line in findings)
+    assert any(line.startswith("quick and alike") and "within noise" in line for line in findings)
+    assert any(line.startswith(f"quick solves more than {ODD}") for line in findings)
+    assert any("verification turned away" in line for line in findings)
+
+
+def test_the_page_stands_alone_and_shows_text_as_text(path: Path) -> None:
+    with Store(path) as store:
+        page = report_page(store)
+    assert ODD not in page
+    assert "slow &lt;b&gt;&amp;" in page
+    assert "a &lt;cpu&gt;" in page
+    assert not re.search(r"(src|href)=[\"'](?!data:|#)", page)
+    assert "http://" not in page
+    assert "https://" not in page
+    assert page.count('class="viewer"') == 1
+    assert page.count("<h3>") >= 6
+
+
+def test_pdf_and_pictures_hold_the_same_figures(path: Path, tmp_path: Path) -> None:
+    with Store(path) as store:
+        written = write_report(store, [tmp_path / "report.pdf", tmp_path / "plots"])
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+    names = {file.name for file in (tmp_path / "plots").iterdir()}
+    assert {"overview.png", "ur5-Random-time.png", "ur5-Random-candidates.png", "ur5-Random-bars.png",
+            "ur5-Random-boxes.png", "ur5-Random-profile.png", "ur5-Random-shares.png"} <= names  # fmt: skip
+    assert len(written) == 1 + len(names)
+    assert not any(name.startswith(".") for name in names)
+
+
+def test_a_configuration_chooses_and_names_solvers(path: Path, tmp_path: Path) -> None:
+    config = tmp_path / "plots.txt"
+    config.write_text("ur5\nalike,quick\nlabels:B,A\nRandom\n")
+    with Store(path) as store:
+        cases, style = styled_cases(store, read_style(config))
+        assert {c.label for c in cases[0].contestants} == {"alike", "quick"}
+        assert style.looks["alike"].label == "B"
+        with pytest.raises(UnknownNameError, match="quick"):
+            styled_cases(store, PlotStyle().narrowed([], [], ["quik"]))
+
+
+def test_an_empty_store_and_a_missing_one_are_told(tmp_path: Path) -> None:
+    with Store(tmp_path / "empty.db") as store, pytest.raises(InvalidInputError, match="no runs"):
+        report_page(store)
+    with pytest.raises(InvalidInputError, match="no store"):
+        Store(tmp_path / "missing.db", must_exist=True)
