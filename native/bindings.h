@@ -14,5 +14,6 @@ void bind_problem(nanobind::module_ &m);
 void bind_stage(nanobind::module_ &m);
 void bind_tracker(nanobind::module_ &m);
 void bind_collision(nanobind::module_ &m);
+void bind_motion(nanobind::module_ &m);
 
 }  // namespace memetik

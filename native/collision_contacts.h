@@ -164,26 +164,30 @@ inline void bodies_contacts(const CollisionView &model, int pair, const BodyGrou
   }
 }
 
+// The contacts between the two of one pair.
+template <class Sink>
+inline void pair_contacts(const CollisionView &model, const Placed &placed, int pair, Sink &sink) {
+  const BodyGroup &first = model.groups[model.pairs[pair].first];
+  const int other = model.pairs[pair].second;
+  if (other < model.group_count) {
+    const BodyGroup &second = model.groups[other];
+    bodies_contacts(model, pair, first, placed.of(first.axis), second, placed.of(second.axis), sink);
+    return;
+  }
+  const LinkObject &second = model.link_objects[other - model.group_count];
+  const auto report = [&](const Lane &c, const Vector3 &x, const Vector3 &gradient) {
+    sink.self(pair, c, x, x, gradient);
+  };
+  if (second.axis < 0)
+    group_contacts(model, first, placed.of(first.axis), second.object, FixedPose{second.object.pose}, sink, report);
+  else
+    group_contacts(model, first, placed.of(first.axis), second.object,
+                   MovingPose{place(placed.of(second.axis), second.object.pose)}, sink, report);
+}
+
 template <class Sink>
 inline void self_contacts(const CollisionView &model, const Placed &placed, Sink &sink) {
-  for (int p = 0; p < model.pair_count && !sink.done(); ++p) {
-    const BodyGroup &first = model.groups[model.pairs[p].first];
-    const int other = model.pairs[p].second;
-    if (other < model.group_count) {
-      const BodyGroup &second = model.groups[other];
-      bodies_contacts(model, p, first, placed.of(first.axis), second, placed.of(second.axis), sink);
-      continue;
-    }
-    const LinkObject &second = model.link_objects[other - model.group_count];
-    const auto report = [&](const Lane &c, const Vector3 &x, const Vector3 &gradient) {
-      sink.self(p, c, x, x, gradient);
-    };
-    if (second.axis < 0)
-      group_contacts(model, first, placed.of(first.axis), second.object, FixedPose{second.object.pose}, sink, report);
-    else
-      group_contacts(model, first, placed.of(first.axis), second.object,
-                     MovingPose{place(placed.of(second.axis), second.object.pose)}, sink, report);
-  }
+  for (int p = 0; p < model.pair_count && !sink.done(); ++p) pair_contacts(model, placed, p, sink);
 }
 
 // The axis that moves the second of a pair.

@@ -9,4 +9,5 @@ NB_MODULE(_core, m) {
   memetik::bind_stage(m);
   memetik::bind_tracker(m);
   memetik::bind_collision(m);
+  memetik::bind_motion(m);
 }
