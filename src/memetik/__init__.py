@@ -64,11 +64,14 @@ if TYPE_CHECKING:
     )
     from memetik.motion.driver import Driver, ExactDriver, SimulatedDriver
     from memetik.motion.execution import execute
+    from memetik.motion.pipeline import Planner, plan
+    from memetik.motion.plan import Plan
     from memetik.motion.sequencer import run_task
     from memetik.motion.simulation import Simulation
     from memetik.motion.task import Task
     from memetik.motion.task_file import load_task
     from memetik.motion.tcp import DriverServer, TcpDriver
+    from memetik.motion.trajectory import Trajectory
     from memetik.robot.manipulability import manipulability
     from memetik.robot.robot import Robot, combine, load_robot, robot_from_dh
     from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Sphere
@@ -124,7 +127,9 @@ __all__ = [
     "PartialOrientation",
     "Penetration",
     "Pivot",
+    "Plan",
     "Plane",
+    "Planner",
     "PointDistance",
     "Pose",
     "Position",
@@ -146,6 +151,7 @@ __all__ = [
     "TcpDriver",
     "Touch",
     "Tracker",
+    "Trajectory",
     "UnknownNameError",
     "combine",
     "errors",
@@ -154,6 +160,7 @@ __all__ = [
     "load_task",
     "manipulability",
     "methods",
+    "plan",
     "robot_from_dh",
     "run_task",
     "solve",
@@ -217,6 +224,9 @@ _HOME = {
     "memetik.motion.task": ("Task",),
     "memetik.motion.task_file": ("load_task",),
     "memetik.motion.tcp": ("DriverServer", "TcpDriver"),
+    "memetik.motion.pipeline": ("Planner", "plan"),
+    "memetik.motion.plan": ("Plan",),
+    "memetik.motion.trajectory": ("Trajectory",),
     "memetik.robot.manipulability": ("manipulability",),
     "memetik.robot.robot": ("Robot", "combine", "load_robot", "robot_from_dh"),
     "memetik.robot.shapes": ("Box", "Capsule", "Cylinder", "Mesh", "Sphere"),

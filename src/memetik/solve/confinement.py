@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -52,3 +53,15 @@ class Confinement:
     def arguments(self) -> tuple[Any, Any, float, Any]:
         """What `_core.Problem.solve` takes: the two worlds as they are now, the margin and the exact verdict."""
         return self.tight.world, self.certain.world, self.margin, self.touches
+
+
+_in_use: WeakValueDictionary[Any, Confinement] = WeakValueDictionary()
+
+
+def confined(robot: Robot, scene: Any, self_collision: bool, margin: float) -> Confinement:
+    """The confinement of a robot in a scene: the one that others use already, where there is one."""
+    key = (robot, id(scene), self_collision, margin)
+    found = _in_use.get(key)
+    if found is None:
+        found = _in_use[key] = Confinement(robot, scene, self_collision, margin)
+    return found

@@ -18,7 +18,7 @@ from memetik.robot.manipulability import manipulability
 from memetik.robot.robot import Robot
 from memetik.robot.transforms import as_pose, inverse
 from memetik.solve.batch import run_batch
-from memetik.solve.confinement import Confinement
+from memetik.solve.confinement import Confinement, confined
 from memetik.solve.methods import Memetic, Native, Search, method_named
 from memetik.solve.solution import BatchSolution, Record, Solution
 
@@ -81,7 +81,7 @@ class Problem:
         self.confinement: Confinement | None = None
         if self._stand_in is None and (scene is not None or self_collision):
             checks_itself = self_collision if self_collision is not None else True
-            self.confinement = Confinement(robot, scene, checks_itself, self.margin)
+            self.confinement = confined(robot, scene, checks_itself, self.margin)
         self._plans: dict[Any, Any] = {}
         self._quick: dict[tuple[Any, ...], Any] = {}
         self._compile()

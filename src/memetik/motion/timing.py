@@ -1,0 +1,191 @@
+"""From a path to a timed trajectory: the third stage of planning, usable alone.
+
+| method | the path's corners | limits |
+|---|---|---|
+| "blends" | parabolas, as large as free space lets them be | time-optimal under velocity, acceleration and torque |
+| "toppra" | a cubic spline through the points | the same, by the package toppra, then stretched |
+| "spline" | a cubic spline through the points | velocity and acceleration, by stretching intervals |
+| "ruckig" | the arm stops at them | velocity, acceleration and jerk |
+
+Whatever the method, the trajectory that comes back keeps its limits at all times, by its own derivative bounds, and
+touches nothing where a space is given.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memetik.errors import InvalidInputError, MemetikError, suggest
+from memetik.motion.certify import certify
+from memetik.motion.limits import MotionLimits
+from memetik.motion.space import OpenSpace
+from memetik.motion.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from memetik.robot.robot import Robot
+
+METHODS = ("blends", "toppra", "spline", "ruckig")
+
+SLACK = 1e-6
+"""By which share a proved bound may exceed a limit: rounding."""
+
+
+class TimingError(MemetikError):
+    """A path cannot be followed within the limits, or not without touching something."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimingRequest:
+    """What a timing method gets: points (N, dof) without repetitions, limits, where it must stay free, and joint
+    velocities (dof,) at both ends."""
+
+    robot: Robot
+    points: np.ndarray
+    limits: MotionLimits
+    space: OpenSpace | None
+    start_velocity: np.ndarray
+    end_velocity: np.ndarray
+    deadline: float
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether it starts and ends at rest."""
+        return not (self.start_velocity.any() or self.end_velocity.any())
+
+
+def time_path(
+    robot: Robot,
+    points: Any,
+    *,
+    method: str = "blends",
+    limits: MotionLimits | None = None,
+    space: OpenSpace | None = None,
+    start_velocity: Any = None,
+    end_velocity: Any = None,
+    timeout: float = 2.0,
+) -> Trajectory:
+    """The trajectory along a path (N, dof), as fast as the limits allow.
+
+    space           what the trajectory must not leave: where a method's curves leave the path's straight segments they
+                    are made smaller, or points added, until they are proved free.
+    start_velocity, end_velocity   (dof,) joint velocities, zero by default; for "ruckig".
+    Raises TimingError where the path cannot be followed.
+    """
+    points = distinct(np.atleast_2d(np.asarray(robot.check_q(points, "points"), dtype=float)))
+    chosen = _method(method)
+    limits = MotionLimits.of(robot) if limits is None else limits
+    zero = np.zeros(robot.dof)
+    start, end = (zero if v is None else robot.check_q(v, "velocity") for v in (start_velocity, end_velocity))
+    request = TimingRequest(robot, points, limits, space, start, end, time.perf_counter() + timeout)
+    if not request.at_rest and method != "ruckig":
+        raise InvalidInputError(f"method {method!r} starts and ends at rest; velocities at the ends need 'ruckig'.")
+    if len(points) == 1 and request.at_rest:
+        return Trajectory.resting(robot.joint_names, points[0])
+    trajectory = chosen(request)
+    exceeded = exceeding(trajectory, limits, robot)
+    if exceeded is not None:
+        raise TimingError(exceeded)
+    return trajectory
+
+
+def exceeding(trajectory: Trajectory, limits: MotionLimits, robot: Robot | None = None) -> str | None:
+    """Which limit a trajectory exceeds, by its proved bounds; None where it keeps them all.
+
+    Torques, which have no such bounds, are looked at on a fine sampling.
+    """
+    for order, name, limit in ((1, "velocity", limits.velocity), (2, "acceleration", limits.acceleration)):
+        peaks = trajectory.peaks(order)
+        over = peaks > limit * (1.0 + SLACK) + 1e-9
+        if over.any():
+            # The bounds lie a little above what is attained: look more closely before saying so.
+            from memetik.motion.polynomials import bound, derivative
+
+            peaks = bound(derivative(trajectory.coefficients, order), np.diff(trajectory.times), 7)
+            over = peaks > limit * (1.0 + SLACK) + 1e-9
+        if over.any():
+            k = int(np.argmax(peaks / limit))
+            joint = trajectory.joint_names[k]
+            return f"{name} {peaks[k]:.4g} of joint {joint!r} exceeds its limit {limit[k]:.4g}."
+    if limits.effort is not None and robot is not None:
+        t = np.linspace(0.0, trajectory.duration, max(200, int(trajectory.duration * 1000.0)))
+        torques = np.abs(robot.inverse_dynamics(trajectory.at(t), trajectory.velocity(t), trajectory.acceleration(t)))
+        ratio = (torques / limits.effort).max(axis=0)
+        if ratio.max() > 1.0 + 1e-3:
+            k = int(np.argmax(ratio))
+            return f"torque of joint {trajectory.joint_names[k]!r} is {ratio[k]:.3f} times its limit."
+    return None
+
+
+def slow_down(trajectory: Trajectory, limits: MotionLimits, *, jerk: bool = False) -> Trajectory:
+    """The trajectory stretched in time by as little as its proved bounds need to keep the limits."""
+    factors = [
+        (trajectory.peaks(1) / limits.velocity).max(),
+        np.sqrt((trajectory.peaks(2) / limits.acceleration).max()),
+    ]
+    if jerk:
+        factors.append(np.cbrt((trajectory.peaks(3) / limits.jerk).max()))
+    factor = float(max(factors))
+    return trajectory.stretched(factor * (1.0 + 1e-9)) if factor > 1.0 else trajectory
+
+
+def distinct(points: np.ndarray) -> np.ndarray:
+    """The path without points that repeat the one before."""
+    keep = np.concatenate([[True], np.abs(np.diff(points, axis=0)).max(axis=1) > 1e-9])
+    return points[keep]
+
+
+def certified(request: TimingRequest, make: Callable[[np.ndarray], Trajectory]) -> Trajectory:
+    """make(points), with more points on the path's segments until the curves between them are proved free.
+
+    The more points a segment has, the nearer a curve through them is to it.
+    """
+    points = request.points
+    space = request.space
+    for _ in range(8):
+        trajectory = make(points)
+        if space is None:
+            return trajectory
+        proof = certify(trajectory, space)
+        if proof.free:
+            return trajectory
+        if time.perf_counter() > request.deadline:
+            break
+        points = _denser(points)
+    touching = f" ({' and '.join(proof.pair)})" if proof.pair else ""
+    raise TimingError(f"the curve through the path's points cannot be proved free{touching}; try method='blends'.")
+
+
+def _denser(points: np.ndarray) -> np.ndarray:
+    """With the middle of every segment."""
+    result = np.empty((2 * len(points) - 1, points.shape[1]))
+    result[::2], result[1::2] = points, 0.5 * (points[1:] + points[:-1])
+    return result
+
+
+def _method(name: str) -> Callable[[TimingRequest], Trajectory]:
+    if name == "blends":
+        return _blends
+    if name == "toppra":
+        from memetik.motion.toppra_timing import toppra_timing
+
+        return toppra_timing
+    if name == "spline":
+        from memetik.motion.spline_timing import spline_timing
+
+        return spline_timing
+    if name == "ruckig":
+        from memetik.motion.ruckig_timing import ruckig_timing
+
+        return ruckig_timing
+    raise InvalidInputError(f"timing method {name!r} is unknown; {suggest(name, METHODS)}")
+
+
+def _blends(request: TimingRequest) -> Trajectory:
+    from memetik.motion.blend_timing import blend_timing
+
+    return blend_timing(request)
