@@ -69,7 +69,7 @@ def _solve(name: str, problem: PathProblem, seconds: float, rng: int, step_range
         planner.setRange(float(step_range))
     planner.setProblemDefinition(definition)
     planner.setup()
-    planner.solve(_until(base, definition, begin + seconds))
+    planner.solve(_until(base, definition, seconds))
     took = time.perf_counter() - begin
     if not definition.hasExactSolution():
         return PathResult(False, reason="no path found in time", time=took)
@@ -81,9 +81,12 @@ def _solve(name: str, problem: PathProblem, seconds: float, rng: int, step_range
     return PathResult(True, points, goal, "solved", time=took)
 
 
-def _until(base: Any, definition: Any, deadline: float) -> Any:
-    """Stops at the first path, or when time is up."""
-    return base.PlannerTerminationCondition(lambda: time.perf_counter() > deadline or definition.hasExactSolution())
+def _until(base: Any, definition: Any, seconds: float) -> Any:
+    """Stops at the first path, or when time is up. PRM asks from a thread of its own, which a Python function would
+    keep waiting for the interpreter's lock for ever."""
+    return base.plannerOrTerminationCondition(
+        base.timedPlannerTerminationCondition(float(seconds)), base.exactSolnPlannerTerminationCondition(definition)
+    )
 
 
 class _Reader:

@@ -87,7 +87,7 @@ def find_path(
     planner     a name or a list of names that are tried in order; `planner_names()` lists them.
     timeout     seconds for all of them together.
     joints      the joints that may move; by default those in which start and goals differ, and all that move the same
-                links' chains. The others stay.
+                tips. The others, such as fingers, stay.
     more_goals  called with the number of the try, for further goals (M, dof) while none was reached.
     smooth      whether to shorten the path.
     choose      "best" looks for the goal with the quickest motion; "first" takes the first that is reached.
@@ -135,6 +135,8 @@ def _problem(space: OpenSpace, start: Any, goals: Any, joints: Sequence[str] | N
     moving = (np.abs(goals - start) > 0.0).any(axis=0)
     if joints is not None:
         moving[[robot.joint_index(name) for name in joints]] = True
+    else:
+        moving |= _limbs(robot, moving)
     low, high = robot._sampling_range()
     every = np.vstack([start, goals])
     # Joints without limits are searched a good turn, or metre, beyond what start and goals need.
@@ -145,6 +147,12 @@ def _problem(space: OpenSpace, start: Any, goals: Any, joints: Sequence[str] | N
     lower, upper = np.where(moving, lower, start), np.where(moving, upper, start)
     weights = np.where(robot.turning, 1.0, 2.0)
     return PathProblem(space, start, goals, *(np.ascontiguousarray(a, dtype=float) for a in (lower, upper, weights)))
+
+
+def _limbs(robot: Robot, moving: np.ndarray) -> np.ndarray:
+    """Per entry of q: whether it moves a tip that one of these entries moves. Fingers do not: they stay as they are."""
+    chains = [robot.moves(tip) for tip in robot.tips]
+    return np.any([chain for chain in chains if (chain & moving).any()] or [moving], axis=0)
 
 
 def _direct(problem: PathProblem) -> PathResult | None:

@@ -6,6 +6,8 @@ therefore stretched by what its own bounds need.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from memetik.errors import MissingExtraError
@@ -19,13 +21,19 @@ def toppra_timing(request: TimingRequest) -> Trajectory:
     return certified(request, lambda points: _timed(request, points))
 
 
-def _timed(request: TimingRequest, points: np.ndarray) -> Trajectory:
+def load_toppra() -> tuple[Any, Any, Any]:
+    """The package and its parts; importing it takes a second."""
     try:
         import toppra
         from toppra import algorithm, constraint
     except ImportError:
         raise MissingExtraError("toppra", "motion", "the timing method 'toppra'") from None
     toppra.setup_logging("CRITICAL")
+    return toppra, algorithm, constraint
+
+
+def _timed(request: TimingRequest, points: np.ndarray) -> Trajectory:
+    toppra, algorithm, constraint = load_toppra()
     robot, limits = request.robot, request.limits
     ways = np.linalg.norm(np.diff(points, axis=0), axis=1)
     s = np.concatenate([[0.0], np.cumsum(ways)])
