@@ -55,6 +55,8 @@ NLOPT = {
 """By our name: NLopt's. LD and LN are local, with and without gradients; GD and GN global."""
 
 MOST = 2**31 - 1
+OVER = -1e12
+"""What an objective gives that is asked again after it was over: less than any."""
 
 LOCAL_EVALUATIONS = 1000
 """Longest local search of NLopt where the user names none."""
@@ -193,14 +195,14 @@ def minimise_by_nlopt(
         if gradient.size:
             gradient[:] = 0.0
         if end is not None:
-            return best[0]
+            return OVER
         try:
             cost, slope = objective(np.array(x))
         except BaseException as raised:
             # NLopt's global searches do not mind exceptions: they are asked to stop, and this one is raised below.
             end = raised
             search.force_stop()
-            return best[0] if np.isfinite(best[0]) else 0.0
+            return OVER
         if cost < best[0]:
             best = (cost, np.array(x))
         if gradient.size:
@@ -208,7 +210,7 @@ def minimise_by_nlopt(
         return cost
 
     search.set_min_objective(call)
-    # StoGO heeds these bounds alone.
+    search.set_stopval(0.5 * OVER)  # StoGO heeds this and the following bounds alone
     search.set_maxeval(int(min(evaluations or MOST, task.evaluations_left + 1, MOST)))
     if task.time_left < np.inf:
         search.set_maxtime(max(task.time_left, 1e-6))
