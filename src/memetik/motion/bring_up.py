@@ -251,9 +251,9 @@ class _SetUp:
         folder = path.resolve().parent
         robot: dict[str, Any] = {"source": _from_folder(self.source, folder)}
         if self.srdf is not None:
-            robot["srdf"] = os.path.relpath(self.srdf, folder)
+            robot["srdf"] = _portable(self.srdf, folder)
         if self.search_path:
-            robot["search_path"] = [os.path.relpath(entry, folder) for entry in self.search_path]
+            robot["search_path"] = [_portable(entry, folder) for entry in self.search_path]
         robot["tip"] = self._tip
         if self.group is not None:
             robot["group"] = self.group
@@ -318,7 +318,14 @@ def _most(proposal: AllowedProposal, count: int = 5) -> list[tuple[tuple[str, st
 def _from_folder(source: str, folder: Path) -> str:
     from memetik.robot import bundled
 
-    return source if source in bundled.names() else os.path.relpath(source, folder)
+    return source if source in bundled.names() else _portable(source, folder)
+
+
+def _portable(path: str | os.PathLike[str], folder: Path) -> str:
+    """A path from the folder of the file where it lies near it, so that both can be moved; else an absolute one."""
+    relative = os.path.relpath(path, folder)
+    far = relative.startswith(os.path.join("..", ".."))
+    return os.path.abspath(path) if far else relative
 
 
 def _laid_out(document: dict[str, Any]) -> str:
