@@ -1,4 +1,9 @@
-"""RRT-Connect in Python, for spaces that only a user's checker or the exact geometry can tell about."""
+"""RRT-Connect in Python, for spaces that only a user's checker or the exact geometry can tell about.
+
+Such spaces may be corridors that are narrow everywhere, in which random postures of the whole range are of no use: the
+way towards them is blocked after a few degrees. So every other sample is drawn around a posture of the growing tree, at
+a distance that is learnt: blocked steps shorten it, free ones lengthen it.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +29,11 @@ def rrt_connect(problem: PathProblem, seconds: float, rng: int, step_range: floa
     side = 0
     while time.perf_counter() - begin < seconds:
         side = 1 - side if len(trees[0]) == len(trees[1]) else int(len(trees[1]) < len(trees[0]))
-        sample = generator.uniform(problem.lower, problem.upper)
+        local = generator.random() < 0.5
+        sample = trees[side].around(problem, generator) if local else generator.uniform(problem.lower, problem.upper)
         added = trees[side].step(problem, sample, step_range)
+        if local:
+            trees[side].learn(added is not None, step_range)
         if added is None:
             continue
         other = trees[1 - side].reach(problem, trees[side].q[added], step_range, begin + seconds)
@@ -46,9 +54,22 @@ class _Branches:
         self._rows = np.array(roots) * weights
         self._parents = [-1] * len(roots)
         self._weights = weights
+        self._reach = 1.0
 
     def __len__(self) -> int:
         return len(self.q)
+
+    def around(self, problem: PathProblem, generator: np.random.Generator) -> np.ndarray:
+        """A random posture near a random one of the tree."""
+        centre = self.q[int(generator.integers(len(self.q)))]
+        offset = generator.normal(size=len(centre)) * np.where(problem.upper > problem.lower, 1.0, 0.0)
+        length = float(np.linalg.norm(offset * self._weights))
+        share = self._reach * generator.random() / max(length, 1e-12)
+        return np.clip(centre + share * offset, problem.lower, problem.upper)
+
+    def learn(self, free: bool, step_range: float) -> None:
+        """How far from a posture to draw: about as far as every third step is free."""
+        self._reach = float(np.clip(self._reach * (1.2 if free else 0.92), 1e-3, max(step_range, 1e-3)))
 
     def step(self, problem: PathProblem, target: np.ndarray, step_range: float) -> int | None:
         """One step from the nearest posture towards the target; its number."""
