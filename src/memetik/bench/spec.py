@@ -75,7 +75,7 @@ class Spec:
             raise InvalidInputError("a benchmark needs at least one scenario and one solver.")
         for name in self.scenarios:
             recipe, _ = find_recipe(name, {})
-            if recipe.robot is None and not self.robots:
+            if recipe.robot is None and recipe.default is None and not self.robots:
                 raise InvalidInputError(f"scenario {name!r} needs a robot: name one, such as 'ur10'.")
         for name, value, least in (("targets", self.targets, 1), ("trials", self.trials, 1), ("jobs", self.jobs, 1)):
             if not isinstance(value, int) or value < least:

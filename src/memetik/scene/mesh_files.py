@@ -87,6 +87,28 @@ def load_points(path: str | os.PathLike[str]) -> np.ndarray:
     return points
 
 
+def load_oriented_points(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The points of a PLY or PCD file and their unit normals, both (N, 3); those that are not finite are left out."""
+    path = os.fspath(path)
+    _status(path, POINT_FORMATS)
+    data, what = _bytes(path), f"the point file {os.path.basename(path)!r}"
+    with np.errstate(all="ignore"):
+        if path.lower().endswith(".pcd"):
+            from memetik.scene.formats.pcd import COORDINATES, NORMALS, read_pcd_columns
+
+            points, normals = np.split(read_pcd_columns(data, what, COORDINATES + NORMALS), 2, axis=1)
+        else:
+            from memetik.scene.formats.ply import read_ply_oriented_points
+
+            points, normals = read_ply_oriented_points(data, what)
+        length = np.linalg.norm(normals, axis=1)
+        sound = np.isfinite(points).all(axis=1) & np.isfinite(length) & (length > 1e-9)
+    if not sound.any():
+        raise GeometryError(f"{what} has no finite points with normals.")
+    check_count(what, "points", len(points))
+    return points[sound], normals[sound] / length[sound, None]
+
+
 def clean_mesh(
     raw: RawMesh, what: str, scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
 ) -> tuple[TriangleMesh, MeshReport]:

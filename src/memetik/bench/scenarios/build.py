@@ -12,8 +12,9 @@ import numpy as np
 
 from memetik.bench.scenarios.draft import Draft, Order, Tolerance
 from memetik.bench.scenarios.reachability import Progress, establish
-from memetik.bench.scenarios.recipes import SCENARIOS, Recipe
-from memetik.bench.scenarios.scenario import REACHABLE, UNKNOWN, Scenario
+from memetik.bench.scenarios.recipe import Recipe
+from memetik.bench.scenarios.recipes import SCENARIOS
+from memetik.bench.scenarios.scenario import REACHABLE, UNKNOWN, Scenario, scene_parts
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.robot.robot import Robot, load_robot
 from memetik.scene.cache import digest
@@ -80,8 +81,10 @@ def scenario(
         count = targets if part == 0 else max(math.ceil(1.2 * missing), 16)
         if reachability == "only" and part == 0:
             count = min(count, ENOUGH)
-        draft = recipe.make(Order(loaded, count, rng, seed, part, tolerance, options))
+        draft = recipe.make(Order(loaded, count, rng, seed, part, searched, tolerance, options))
         count = len(draft.targets[0])
+        if count == 0 and parts:
+            break
         if reachability == "skip":
             known = np.full(count, UNKNOWN, dtype=np.int8), np.full((count, loaded.dof), np.nan)
             if draft.witnesses is not None:
@@ -148,6 +151,7 @@ def load_named(robot: str | Robot) -> tuple[Robot, str]:
 def _robot_of(recipe: Recipe, name: str, robot: str | Robot | None) -> str | Robot:
     if recipe.robot is not None:
         return recipe.robot(name.partition(":")[2] or None)
+    robot = recipe.default if robot is None else robot
     if robot is None:
         raise InvalidInputError(f"scenario {name!r} needs a robot, such as 'ur10'.")
     return robot
@@ -156,7 +160,7 @@ def _robot_of(recipe: Recipe, name: str, robot: str | Robot | None) -> str | Rob
 def _key(origin: Mapping[str, Any], draft: Draft) -> str:
     """A draft by content."""
     text = json.dumps([origin["scenario"], origin["tolerance"], origin["options"]], sort_keys=True)
-    return digest([text, draft.robot.content_digest.hex(), *draft.targets])
+    return digest([text, draft.robot.content_digest.hex(), *scene_parts(draft.scene), *draft.targets])
 
 
 def _assembled(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,18 +26,23 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Order:
-    """What is asked of a recipe: so many targets, drawn with `rng`; `part` counts the batches drawn before."""
+    """What is asked of a recipe: so many targets, drawn with `rng`; `part` counts the batches and `drawn` the targets
+    that were drawn before."""
 
     robot: Robot
     count: int
     rng: np.random.Generator
     seed: int
     part: int
+    drawn: int
     tolerance: Tolerance
     options: Mapping[str, Any]
 
     def option(self, name: str, default: Any) -> Any:
         return self.options.get(name, default)
+
+    def with_options(self, options: Mapping[str, Any]) -> Order:
+        return replace(self, options=options)
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ class Scenario:
     def key(self) -> str:
         """A name by content: equal for equal robots, scenes and targets."""
         texts = [json.dumps(self.origin, sort_keys=True), json.dumps(self.goal_data), self.robot.content_digest.hex()]
-        return digest([*texts, *self.targets, self.seeds])[:16]
+        return digest([*texts, *scene_parts(self.scene), *self.targets, self.seeds])[:16]
 
     @cached_property
     def goal_data(self) -> list[dict[str, Any]]:
@@ -92,6 +92,16 @@ class Scenario:
         from memetik.solve.problem_file import goal_to_dict
 
         return [goal_to_dict(goal) for goal in self.goals]
+
+
+def scene_parts(scene: Scene | None) -> list[Any]:
+    """What makes a scene, for digests."""
+    if scene is None:
+        return []
+    parts: list[Any] = [repr(sorted(scene.allowed))]
+    for item in scene:
+        parts += [item.name, getattr(item.shape, "key", repr(item.shape)), item.pose, item.padding, str(item.link)]
+    return parts
 
 
 def target_frames(goals: tuple[Goal, ...], targets: tuple[np.ndarray, ...]) -> np.ndarray:

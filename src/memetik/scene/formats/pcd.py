@@ -11,24 +11,33 @@ _KINDS = {"F": "f", "I": "i", "U": "u"}
 _MAX_HEADER = 65_536
 
 
+COORDINATES = ("x", "y", "z")
+NORMALS = ("normal_x", "normal_y", "normal_z")
+
+
 def read_pcd_points(data: bytes, what: str) -> np.ndarray:
     """The points (N, 3) of a PCD file; those that are not finite (no return of the sensor) are left out."""
+    points = read_pcd_columns(data, what, COORDINATES)
+    return points[np.isfinite(points).all(axis=1)]
+
+
+def read_pcd_columns(data: bytes, what: str, wanted: tuple[str, ...]) -> np.ndarray:
+    """The fields of these names as columns (N, fields) of numbers."""
     header, offset = _header(data, what)
-    layout, count = _layout(header, what)
+    layout, count = _layout(header, what, wanted)
     kind = header.get("DATA", [""])[0].lower()
     if kind == "ascii":
-        points = _text(data[offset:], layout, count, what)
+        columns = _text(data[offset:], layout, count, wanted, what)
     elif kind == "binary":
         if len(data) - offset < count * layout.itemsize:
             raise GeometryError(f"{what} is cut short: {count} points take {count * layout.itemsize} bytes.")
         rows = np.frombuffer(data, dtype=layout, count=count, offset=offset)
-        points = np.stack([_first(rows[axis]) for axis in "xyz"], axis=1)
+        columns = np.stack([_first(rows[name]) for name in wanted], axis=1)
     elif kind == "binary_compressed":
-        points = _compressed(data, offset, layout, count, what)
+        columns = _compressed(data, offset, layout, count, wanted, what)
     else:
         raise GeometryError(f"{what} has DATA {kind!r}; ascii, binary and binary_compressed are read.")
-    points = points.astype(float)
-    return points[np.isfinite(points).all(axis=1)]
+    return columns.astype(float)
 
 
 def _header(data: bytes, what: str) -> tuple[dict[str, list[str]], int]:
@@ -46,7 +55,7 @@ def _header(data: bytes, what: str) -> tuple[dict[str, list[str]], int]:
     raise GeometryError(f"{what} is no PCD file: it has no DATA line in its first {_MAX_HEADER} bytes.")
 
 
-def _layout(header: dict[str, list[str]], what: str) -> tuple[np.dtype, int]:
+def _layout(header: dict[str, list[str]], what: str, wanted: tuple[str, ...]) -> tuple[np.dtype, int]:
     names = header.get("FIELDS", header.get("COLUMNS", []))
     try:
         sizes = [int(word) for word in header.get("SIZE", ["4"] * len(names))]
@@ -58,18 +67,19 @@ def _layout(header: dict[str, list[str]], what: str) -> tuple[np.dtype, int]:
         ) from None
     kinds = header.get("TYPE", ["F"] * len(names))
     check_count(what, "points", total)
-    if not {"x", "y", "z"} <= set(names) or not len(names) == len(sizes) == len(kinds) == len(counts):
-        raise GeometryError(f"{what} needs the fields x, y, z and one SIZE, TYPE and COUNT for each field.")
+    if not set(wanted) <= set(names) or not len(names) == len(sizes) == len(kinds) == len(counts):
+        listed = ", ".join(wanted)
+        raise GeometryError(f"{what} needs the fields {listed} and one SIZE, TYPE and COUNT for each field.")
     fields: list[tuple] = []
     for index, (name, size, kind, count) in enumerate(zip(names, sizes, kinds, counts, strict=True)):
         if kind not in _KINDS or size not in ((4, 8) if kind == "F" else (1, 2, 4, 8)) or not 0 <= count <= 4096:
             raise GeometryError(
                 f"{what} has field {name!r} of type {kind}, size {size}, count {count}, which is not read."
             )
-        unique = name if name in "xyz" and name not in (f[0] for f in fields) else f"field {index}"
+        unique = name if name in wanted and name not in (f[0] for f in fields) else f"field {index}"
         fields.append((unique, f"<{_KINDS[kind]}{size}", (count,)))
     layout = np.dtype(fields)
-    if any(layout[axis].shape == (0,) for axis in "xyz"):
+    if any(layout[name].shape == (0,) for name in wanted):
         raise GeometryError(f"{what} has a coordinate of COUNT 0.")
     return layout, total
 
@@ -78,7 +88,7 @@ def _first(column: np.ndarray) -> np.ndarray:
     return column[:, 0]
 
 
-def _text(body: bytes, layout: np.dtype, count: int, what: str) -> np.ndarray:
+def _text(body: bytes, layout: np.dtype, count: int, wanted: tuple[str, ...], what: str) -> np.ndarray:
     check_text_size(what, body)
     width = sum(int(np.prod(layout[name].shape)) for name in layout.names or ())
     words = body.split()
@@ -91,10 +101,12 @@ def _text(body: bytes, layout: np.dtype, count: int, what: str) -> np.ndarray:
     for name in layout.names or ():
         starts[name] = at
         at += int(np.prod(layout[name].shape))
-    return np.stack([table[:, starts[axis]] for axis in "xyz"], axis=1)
+    return np.stack([table[:, starts[name]] for name in wanted], axis=1)
 
 
-def _compressed(data: bytes, offset: int, layout: np.dtype, count: int, what: str) -> np.ndarray:
+def _compressed(
+    data: bytes, offset: int, layout: np.dtype, count: int, wanted: tuple[str, ...], what: str
+) -> np.ndarray:
     if len(data) < offset + 8:
         raise GeometryError(f"{what} is cut short: the sizes of its compressed data are missing.")
     packed = int.from_bytes(data[offset : offset + 4], "little")
@@ -107,7 +119,7 @@ def _compressed(data: bytes, offset: int, layout: np.dtype, count: int, what: st
         kind = layout[name]
         columns[name] = np.frombuffer(plain, dtype=kind.base, count=count * int(np.prod(kind.shape)), offset=at)
         at += kind.itemsize * count
-    return np.stack([columns[axis].reshape(count, -1)[:, 0] for axis in "xyz"], axis=1)
+    return np.stack([columns[name].reshape(count, -1)[:, 0] for name in wanted], axis=1)
 
 
 def decompress_lzf(packed: bytes, size: int, what: str) -> bytes:

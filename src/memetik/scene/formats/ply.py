@@ -78,11 +78,17 @@ def read_ply_points(data: bytes, what: str) -> np.ndarray:
     return _vertices(_read(data, what), what)
 
 
-def _vertices(columns: dict[str, Columns], what: str) -> np.ndarray:
+def read_ply_oriented_points(data: bytes, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """The vertices (N, 3) of a PLY file and their normals (N, 3)."""
+    columns = _read(data, what)
+    return _vertices(columns, what), _vertices(columns, what, ("nx", "ny", "nz"))
+
+
+def _vertices(columns: dict[str, Columns], what: str, names: tuple[str, str, str] = ("x", "y", "z")) -> np.ndarray:
     found = columns.get("vertex", {})
-    axes = [found.get(axis) for axis in "xyz"]
+    axes = [found.get(name) for name in names]
     if not all(isinstance(axis, np.ndarray) for axis in axes):
-        raise GeometryError(f"{what} has no vertices with x, y and z.")
+        raise GeometryError(f"{what} has no vertices with {', '.join(names[:2])} and {names[2]}.")
     return np.stack(axes, axis=1).astype(float)  # type: ignore[arg-type]
 
 
@@ -274,10 +280,14 @@ def _merged(parts: list[np.ndarray]) -> list[np.ndarray]:
     return [np.concatenate(group) for group in groups.values()]
 
 
-def write_ply(vertices: np.ndarray, faces: np.ndarray | None = None) -> bytes:
-    """The bytes of a binary PLY file: vertices (V, 3) in double precision, and triangles (F, 3) where given."""
+def write_ply(vertices: np.ndarray, faces: np.ndarray | None = None, normals: np.ndarray | None = None) -> bytes:
+    """The bytes of a binary PLY file: vertices (V, 3) in double precision, their normals (V, 3) and triangles (F, 3)
+    where given."""
     header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(vertices)}"]
     header += [f"property double {axis}" for axis in "xyz"]
+    if normals is not None:
+        header += [f"property double n{axis}" for axis in "xyz"]
+        vertices = np.hstack([vertices, normals])
     body = np.ascontiguousarray(vertices, dtype="<f8").tobytes()
     if faces is not None:
         header += [f"element face {len(faces)}", "property list uchar int vertex_indices"]
