@@ -81,13 +81,16 @@ def test_verdicts_follow_the_differences() -> None:
     noise = np.random.default_rng(0).normal(0.0, 1.0, 200)
     yes = np.ones(200, dtype=bool)
     base = Try({}, 10.0 + noise, yes)
-    better = Confirmation(base, Try({}, 8.0 + np.roll(noise, 1), yes))
+    better = Confirmation(base, Try({"a": 1}, 8.0 + np.roll(noise, 1), yes))
     assert better.verdict == "better"
     assert better.sentence("ms", 1.0).startswith("Confirmed on 200 targets")
-    assert Confirmation(base, Try({}, 12.0 + np.roll(noise, 1), yes)).verdict == "worse"
-    same = Confirmation(base, Try({}, 10.0 + np.roll(noise, 1), yes))
+    assert Confirmation(base, Try({"a": 1}, 12.0 + np.roll(noise, 1), yes)).verdict == "worse"
+    same = Confirmation(base, Try({"a": 1}, 10.0 + np.roll(noise, 1), yes))
     assert same.verdict == "noise"
     assert "within noise" in same.sentence("ms", 1.0)
+    nothing = Confirmation(base, Try({}, 8.0 + np.roll(noise, 1), yes))
+    assert nothing.verdict == "noise"
+    assert "Nothing better" in nothing.sentence("ms", 1.0)
 
 
 def test_every_method_with_numbers_has_a_space_around_its_default() -> None:

@@ -124,7 +124,6 @@ class Attempt:
     """One batch of targets: points and normals (N, 3), seeds (N, dof) or None, and the stream of random numbers.
 
     base: where the robot stands for these, if not where the setup says.
-    thorough: whether targets that the arm's first answer reaches only in collision are searched in the scene.
     """
 
     points: np.ndarray
@@ -132,7 +131,6 @@ class Attempt:
     seeds: np.ndarray | None
     stream: int
     base: np.ndarray | None = None
-    thorough: bool = True
 
 
 @dataclass(frozen=True)
@@ -234,7 +232,7 @@ def try_targets(setup: ReachSetup, attempt: Attempt) -> tuple[np.ndarray, np.nda
         tried = np.flatnonzero(batch.success)
         colliding = tried[certain.collides(q[tried])] if len(tried) else tried
         state[colliding] = BLOCKED
-        for k in colliding.tolist() if attempt.thorough else ():
+        for k in colliding.tolist():
             seed = None if attempt.seeds is None else attempt.seeds[k]
             found = setup.confined.solve(
                 *(target[k] for target in targets), seed=seed, evaluations=setup.evaluations,

@@ -1,8 +1,8 @@
 """Where should this arm stand? The base pose from which it reaches the most of a surface, and reaches it best.
 
 Places are drawn at random, first from the whole region, then ever closer around the best ones (cross-entropy). Each is
-judged by a sample of the targets: reached free of collision counts one, its score a little more. Collision is asked of
-the first posture found at each target; the best places are then studied thoroughly, with all targets.
+judged by a sample of the targets, each tried once with little work: reached counts one, its score a little more. The
+best places are then studied with all targets and all the work.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ SCORE_WEIGHT = 0.2
 """What the mean score of all targets counts against the share of them that is reached."""
 
 _ELITE = 0.25
-_SAMPLE = 160
+_SAMPLE = 120
+_LITTLE_WORK = 400  # evaluations
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,11 @@ def place_base(
     if generations < 1 or population < 4:
         raise InvalidInputError("the search for a base needs at least one generation of four places.")
     workers = workers or Workers()
-    probe = replace(setup, scene=None if setup.scene is None else setup.scene.copy())  # its objects will be moved
+    probe = replace(
+        setup,
+        scene=None if setup.scene is None else setup.scene.copy(),  # its objects will be moved
+        evaluations=min(setup.evaluations, _LITTLE_WORK),
+    )
     generator = np.random.default_rng(setup.rng)
     chosen = generator.permutation(len(points))[:_SAMPLE]
     sample = (points[chosen], normals[chosen])
@@ -112,7 +117,7 @@ def place_base(
             drawn = low + (high - low) * _even(population, setup.rng)
         else:
             drawn = _around(places, population, low, high, generator)
-        attempts = [Attempt(*sample, None, 0, base_pose(at), thorough=False) for at in drawn]
+        attempts = [Attempt(*sample, None, 0, base_pose(at)) for at in drawn]
         judged: list[Place | None] = [None] * population
         for k, (state, _, scores) in workers.run(try_targets, probe, attempts):
             reached = state == REACHED

@@ -279,7 +279,10 @@ def placement_figure(found: Placement, mesh: TriangleMesh) -> Any:
     axis.add_collection(PolyCollection(list(triangles), facecolors="#c9ced6", edgecolors="#c9ced6", zorder=0))
     order = np.argsort(coverage)
     shown = axis.scatter(at[order, 0], at[order, 1], c=coverage[order], cmap="viridis", s=36, zorder=2)
-    axis.quiver(at[:, 0], at[:, 1], np.cos(at[:, 3]), np.sin(at[:, 3]), color="#444", width=0.002, scale=45, zorder=1)
+    if np.ptp(at[:, 3]) > 0.0:
+        axis.quiver(
+            at[:, 0], at[:, 1], np.cos(at[:, 3]), np.sin(at[:, 3]), color="#444", width=0.002, scale=45, zorder=1
+        )
     best = found.best[0][0]
     axis.plot(*best.at[:2], marker="*", color="#d62728", markersize=17, zorder=3, linestyle="none", label="best")
     axis.set_aspect("equal")

@@ -97,6 +97,11 @@ class Confirmation:
     tuned: Try
 
     @property
+    def is_same(self) -> bool:
+        """Whether nothing better than the default was found to begin with."""
+        return self.default.parameters == self.tuned.parameters
+
+    @property
     def gain(self) -> float:
         """The share of the default's cost that is saved."""
         return 1.0 - self.tuned.score / max(self.default.score, 1e-300)
@@ -108,12 +113,16 @@ class Confirmation:
 
     @property
     def verdict(self) -> str:
-        """better, worse, or noise."""
+        """better, worse, or noise; the same parameters are the same, whatever clocks say."""
+        if self.is_same:
+            return "noise"
         low, high = self.interval
         return "better" if low > 0.0 else "worse" if high < 0.0 else "noise"
 
     def sentence(self, unit: str, factor: float) -> str:
         """The outcome in plain words; costs times `factor` are in `unit`."""
+        if self.is_same:
+            return f"Nothing better than the default was found; it needs {factor * self.default.score:.3g} {unit}."
         low, high = (factor * value for value in self.interval)
         numbers = f"{factor * self.default.score:.3g} {unit} by default, {factor * self.tuned.score:.3g} {unit} tuned"
         about = f"on {len(self.default.costs)} targets that the search has not seen: {numbers}"
@@ -174,6 +183,7 @@ def tune(
     study.enqueue_trial(default)
     tries: list[Try] = []
     numbers = range(setting.count)
+    _measured(method, setting, [default], numbers[:BLOCK], 0, workers)  # the first try must not pay for a cold start
     while len(tries) < trials:
         # The first one alone: its answer is what all others are compared with.
         asked = [study.ask() for _ in range(min(TOGETHER, trials - len(tries)) if tries else 1)]
@@ -199,7 +209,7 @@ def measure_block(setting: Setting, item: tuple[Any, tuple[int, ...], int]) -> t
     seeds = seeds_of(scenario, default_seeding(scenario), repeat, setting.rng)
     costs, solved = np.empty(len(numbers)), np.zeros(len(numbers), dtype=bool)
     bound = {"timeout": setting.budget} if setting.measure == "time" else {"evaluations": int(setting.budget)}
-    for place, number in enumerate(numbers):
+    for place, number in ((0, numbers[0]), *enumerate(numbers)):  # the first once more: it warms up
         found = problem.solve(
             *scenario.of(number), seed=seeds[number], method=method, rng=(setting.rng + 7919 * repeat, number),
             **bound,
@@ -221,9 +231,11 @@ def _measured(
     """Several sets of parameters on the same targets, in turns. Impossible ones count as never solved."""
     methods = [_made(method, parameters) for parameters in drawn]
     blocks = [tuple(numbers[k : k + BLOCK]) for k in range(0, len(numbers), BLOCK)]
-    order = [
-        (which, block) for block in range(len(blocks)) for which in range(len(drawn)) if methods[which] is not None
+    # Who begins changes: the second at a target finds the processor's caches filled by the first.
+    turns = [
+        ((turn + block + repeat) % len(drawn), block) for block in range(len(blocks)) for turn in range(len(drawn))
     ]
+    order = [(which, block) for which, block in turns if methods[which] is not None]
     items = [(methods[which], blocks[block], repeat) for which, block in order]
     costs = np.full((len(drawn), len(numbers)), float(setting.budget))
     solved = np.zeros((len(drawn), len(numbers)), dtype=bool)

@@ -9,6 +9,8 @@ import numpy as np
 from memetik.bench.report_page import heading, new_figure, page, paragraph, picture, table
 from memetik.bench.tune import Tuning
 
+PARAMETER_COLUMNS = ("parameter", "default", "tuned", "range", "importance")
+
 _SHOWN = 10
 
 
@@ -32,20 +34,28 @@ def tuning_page(tuning: Tuning, title: str) -> str:
         heading("History"),
         picture(tuning_figure(tuning), "score of each try, importances, trade-off"),
         heading("Parameters"),
-        table(
-            ("parameter", "default", "tuned", "range", "importance"),
-            [
-                (name, shown(default.parameters[name]), shown(tuning.best[name]), str(tuning.space[name]),
-                 f"{tuning.importances.get(name, 0.0):.0%}" if tuning.importances else "-")
-                for name in sorted(tuning.space, key=lambda name: -tuning.importances.get(name, 0.0))
-            ],
-        ),
+        table(PARAMETER_COLUMNS, parameter_rows(tuning)),
         heading("Best tries"),
         best_table(tuning),
         heading("On other targets"),
         picture(confirmation_figure(tuning), "default against tuned on the held-out targets"),
-    ]  # fmt: skip
+    ]
     return page(title, body)
+
+
+def parameter_rows(tuning: Tuning) -> list[tuple[str, ...]]:
+    """Each parameter with its default, its tuned value, its range and its importance; the important ones first."""
+    ranked = sorted(tuning.space, key=lambda name: -tuning.importances.get(name, 0.0))
+    return [
+        (
+            name,
+            shown(tuning.tries[0].parameters[name]),
+            shown(tuning.best[name]),
+            str(tuning.space[name]),
+            f"{tuning.importances[name]:.0%}" if name in tuning.importances else "-",
+        )
+        for name in ranked
+    ]
 
 
 def best_rows(tuning: Tuning) -> list[tuple[str, ...]]:

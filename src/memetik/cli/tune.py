@@ -40,7 +40,14 @@ def tune(
     from memetik.bench.scenarios import scenario as make_scenario
     from memetik.bench.tune import Setting
     from memetik.bench.tune import tune as run_tuning
-    from memetik.bench.tune_output import best_rows, tuning_figure, tuning_page, unit_of
+    from memetik.bench.tune_output import (
+        PARAMETER_COLUMNS,
+        best_rows,
+        parameter_rows,
+        tuning_figure,
+        tuning_page,
+        unit_of,
+    )
     from memetik.bench.tune_space import parse_range, space_of
     from memetik.cli.reach import check_outputs, progress_bar
     from memetik.errors import InvalidInputError
@@ -85,11 +92,13 @@ def tune(
             "sentence": sentence, "files": written,
         })  # fmt: skip
         return
-    columns = ("try", f">score ({unit})", ">solved", *(f">{name}" for name in space))
-    print_table(columns, best_rows(found), title=f"{len(found.tries)} tries on {targets} targets")
-    if found.importances:
-        ranked = sorted(found.importances.items(), key=lambda pair: -pair[1])[:5]
-        print("Most important: " + ", ".join(f"{name} {share:.0%}" for name, share in ranked))
+    print_table(
+        ("try", f">score ({unit})", ">solved"),
+        [row[:3] for row in best_rows(found)],
+        title=f"{len(found.tries)} tries on {targets} targets",
+    )
+    first, *others = PARAMETER_COLUMNS
+    print_table((first, *(f">{name}" for name in others)), parameter_rows(found))
     print(sentence)
     if preset and verdict == "worse":
         print(f"{preset} was not written.")
