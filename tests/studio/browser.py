@@ -72,7 +72,7 @@ class Person:
 
     def field(self, label: str) -> Any:
         """The input beside a label, of those that can be seen."""
-        named = self.page.locator(f"xpath=//label[normalize-space()={label!r}]/following::input[1]")
+        named = self.page.locator(f"xpath=//label[normalize-space()={label!r}]/following::input[position() <= 2]")
 
         def seen() -> Any:
             return next((named.nth(k) for k in range(named.count()) if named.nth(k).is_visible()), None)

@@ -140,7 +140,7 @@ class ScenePanel:
             return
         poses = state.robot.pose(state.robot.links, state.q)[:, :3, 3]
         centre = 0.5 * (poses.min(axis=0) + poses.max(axis=0))
-        extent = max(0.8, 0.8 * self._studio.robot_view.extent())
+        extent = max(0.5, 0.6 * self._studio.robot_view.extent())
         view.show_slice(state.scene, "xyz".index(wanted[1]), wanted[2], centre, extent)
 
     def _wire(self) -> None:

@@ -82,7 +82,11 @@ class RobotView:
         if shown and len(self._bones):
             points = self.robot.pose(self.robot.links, q)[self._bones][:, :, :3, 3]
             self._skeleton = self._server.scene.add_line_segments(
-                f"{self.root}/skeleton", points=points.astype(np.float32), colors=(37, 99, 235), line_width=4.0
+                f"{self.root}/skeleton",
+                points=points.astype(np.float32),
+                colors=(37, 99, 235),
+                thickness=4.0,
+                thickness_units="screen",
             )
 
     def show_axes(self, shown: bool) -> None:
@@ -189,7 +193,7 @@ class RobotView:
         place = {} if origin is None else {"position": np.asarray(origin)[:3, 3], "wxyz": wxyz_of(np.asarray(origin))}
         self._overlays[overlay].append(
             self._server.scene.add_line_segments(
-                name, points=points.astype(np.float32), colors=color, line_width=3.0, **place
+                name, points=points.astype(np.float32), colors=color, thickness=3.0, thickness_units="screen", **place
             )
         )
 

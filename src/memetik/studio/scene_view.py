@@ -16,7 +16,7 @@ from memetik.studio.robot_view import TOUCHING, wxyz_of
 from memetik.studio.solving import Nearness
 
 OBJECT_COLOR = (180, 160, 130)
-_SLICE = 96  # samples along each side of a slice
+_SLICE = 160  # samples along each side of a slice
 
 
 class SceneView:
@@ -67,7 +67,11 @@ class SceneView:
                         "/marks/contacts", points=points, colors=TOUCHING, point_size=0.02, point_shape="circle"
                     ),
                     scene.add_line_segments(
-                        "/marks/normals", points=segments.astype(np.float32), colors=TOUCHING, line_width=3.0
+                        "/marks/normals",
+                        points=segments.astype(np.float32),
+                        colors=TOUCHING,
+                        thickness=3.0,
+                        thickness_units="screen",
                     ),
                 ]
             elif nearness.points is not None and nearness.pair is not None and nearness.clearance < 0.3:
@@ -77,7 +81,8 @@ class SceneView:
                         "/marks/closest",
                         points=nearness.points[None].astype(np.float32),
                         colors=(217, 119, 6),
-                        line_width=4.0,
+                        thickness=4.0,
+                        thickness_units="screen",
                     ),
                     scene.add_label("/marks/clearance", f"{1e3 * nearness.clearance:.0f} mm", position=middle),
                 ]
@@ -105,7 +110,14 @@ class SceneView:
         position = np.array(centre, dtype=float)
         position[axis] = height
         self._slice = self._server.scene.add_image(
-            "/slice", _distance_colors(distances), 2 * extent, 2 * extent, position=position, wxyz=wxyz_of(place)
+            "/slice",
+            _distance_colors(distances),
+            2 * extent,
+            2 * extent,
+            format="png",
+            cast_shadow=False,
+            position=position,
+            wxyz=wxyz_of(place),
         )
 
     def hide_slice(self) -> None:

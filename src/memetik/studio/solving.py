@@ -56,8 +56,8 @@ class LiveSolver:
         self._problem: Problem | None = None
         self._tracker: Tracker | None = None
         self._tracking: Any = None
-        self._model: Any = None
-        self._model_key: Any = None
+        self._models: dict[bool, Any] = {}
+        self._modelled: Any = None
 
     def problem(self, state: State) -> Problem | None:
         """The enabled goals of a state, compiled; None without any."""
@@ -127,21 +127,23 @@ class LiveSolver:
         if not state.scene.objects and not state.self_collision:
             return Nearness()
         self._place(state.scene)
-        model = self._exact(state)
+        model = self._exact(state, state.self_collision)
         contacts = tuple(model.contacts(state.q))
         touching = frozenset(name for contact in contacts for name in (contact.first, contact.second))
-        distance, pair, points = model.closest(state.q)
+        # Of near-misses, those with the world are of interest: fingers of one hand are always near each other.
+        around = self._exact(state, False) if state.scene.objects else model
+        distance, pair, points = around.closest(state.q)
         near = frozenset(name for name in pair or () if 0.0 < distance < NEAR)
         return Nearness(contacts, float(distance), pair, points, touching, near - touching)
 
-    def _exact(self, state: State) -> Any:
+    def _exact(self, state: State, self_collision: bool) -> Any:
         from memetik.scene.exact import CollisionModel
 
-        key = (state.robot, state.self_collision)
-        if self._model is None or self._model_key != key:
-            self._model = CollisionModel(state.robot, self.scene, self_collision=state.self_collision)
-            self._model_key = key
-        return self._model
+        if state.robot is not self._modelled:
+            self._models, self._modelled = {}, state.robot
+        if self_collision not in self._models:
+            self._models[self_collision] = CollisionModel(state.robot, self.scene, self_collision=self_collision)
+        return self._models[self_collision]
 
     def _place(self, content: SceneSnapshot) -> None:
         """Brings the scene that problems look at to this content, by as few changes as possible."""
