@@ -75,27 +75,40 @@ def run(
     progress = progress or Progress()
     spec = spec.checked()
     contestants, remarks = find_contestants(spec)
-    with Store(store) as opened:
+    core = usable_cores()[-1]
+    with Store(store) as opened, Stable(core) as stable:
         outcome = Outcome(opened.path, remarks=remarks)
         for text in remarks:
             progress.say(text)
-        units = prepare_units(spec, contestants, opened, outcome, progress)
-        finished = {r.key: opened.finished(r) for unit in units for r in unit.runs}
-    for unit in units:
-        rows = {(k, trial) for k in range(len(unit.scenario)) for trial in range(spec.trials)}
-        for r in unit.runs:
-            outcome.before += len(rows & finished[r.key])
-            outcome.left += len(rows - finished[r.key])
-    progress.begin(outcome.left)
-    items = [(unit, trial) for trial in range(spec.trials) for unit in range(len(units))]
-    labels = (
-        _lanes(spec, units, items, outcome.store) if cluster is None else _shared(spec, units, outcome.store, cluster)
-    )
-    for label in labels:
-        outcome.new += 1
-        progress.advance(label)
+        units = prepare_units(spec, contestants, opened, stable, outcome, progress)
+        items = _pending(spec, units, opened, outcome)
+        progress.begin(outcome.left)
+        if cluster is not None:
+            labels = _on_cluster(spec, units, opened, cluster)
+        elif spec.jobs > 1 and len(items) > 1:
+            stable.close()
+            labels = _on_cores(spec, units, items, opened.path)
+        else:
+            labels = _here(spec, units, items, opened, stable, core)
+        for label in labels:
+            outcome.new += 1
+            progress.advance(label)
     outcome.left -= outcome.new
     return outcome
+
+
+def _pending(spec: Spec, units: list[Unit], store: Store, outcome: Outcome) -> list[tuple[int, int]]:
+    """The (unit, trial) with results to come, all units' first trial first."""
+    items = []
+    for trial in range(spec.trials):
+        for index, unit in enumerate(units):
+            rows = {(k, trial) for k in range(len(unit.scenario))}
+            left = [len(rows - store.finished(r)) for r in unit.runs]
+            outcome.left += sum(left)
+            outcome.before += len(rows) * len(left) - sum(left)
+            if any(left):
+                items.append((index, trial))
+    return items
 
 
 def find_contestants(spec: Spec) -> tuple[list[Contestant], list[str]]:
@@ -117,43 +130,46 @@ def find_contestants(spec: Spec) -> tuple[list[Contestant], list[str]]:
 
 
 def prepare_units(
-    spec: Spec, contestants: Sequence[Contestant], store: Store, outcome: Outcome, progress: Progress
+    spec: Spec,
+    contestants: Sequence[Contestant],
+    store: Store,
+    stable: Stable,
+    outcome: Outcome,
+    progress: Progress,
 ) -> list[Unit]:
     """All scenarios, with their runs in the store. Solvers that do not apply are noted there and left out."""
     machine, units = store.add_machine(machine_facts()), []
-    with Stable() as stable:
-        versions = {c.label: "" for c in contestants}
-        for name, robot in spec.pairs():
-            made = _scenario(spec, name, robot, outcome, progress)
-            if made is None:
-                continue
-            key = store.add_scenario(made)
-            for settings in spec.settings(default_seeding(made)):
-                chosen, runs = [], []
-                contest = Contest(made, contestants, settings, stable)
-                for entrant in contest.entrants:
-                    who = entrant.contestant
-                    with contextlib.suppress(WorkerFailure):
-                        entrant.prepare(warm=False)
-                    versions[who.label] = entrant.version or versions[who.label]
-                    packages = package_versions()
-                    if who.origin != "method":
-                        packages[who.name] = versions[who.label]
-                    r = store.add_run(
-                        key, who.name, label=who.label, timeout=settings.timeout, seeding=settings.seeding,
-                        settings={**settings.recorded, "parameters": dict(who.parameters)}, machine=machine,
-                        versions=store.add_versions(packages),
-                    )  # fmt: skip
-                    if entrant.unsupported is not None:
-                        store.note(r, f"not applicable: {entrant.unsupported}")
-                        text = f"{who.label} does not take part in {name} of {made.robot.name}: {entrant.unsupported}."
-                        outcome.remarks.append(text)
-                        progress.say(text)
-                        continue
+    versions = {c.label: "" for c in contestants}
+    for name, robot in spec.pairs():
+        made = _scenario(spec, name, robot, outcome, progress)
+        if made is None:
+            continue
+        key = store.add_scenario(made)
+        for settings in spec.settings(default_seeding(made)):
+            chosen, runs = [], []
+            for entrant in Contest(made, contestants, settings, stable).entrants:
+                who = entrant.contestant
+                with contextlib.suppress(WorkerFailure):
+                    entrant.prepare(warm=False)
+                versions[who.label] = entrant.version or versions[who.label]
+                packages = package_versions()
+                if who.origin != "method":
+                    packages[who.name] = versions[who.label]
+                r = store.add_run(
+                    key, who.name, label=who.label, timeout=settings.timeout, seeding=settings.seeding,
+                    settings={**settings.recorded, "parameters": dict(who.parameters)}, machine=machine,
+                    versions=store.add_versions(packages),
+                )  # fmt: skip
+                if entrant.unsupported is None:
                     chosen.append(who)
                     runs.append(r)
-                if chosen:
-                    units.append(Unit(made, settings, tuple(chosen), tuple(runs)))
+                    continue
+                store.note(r, f"not applicable: {entrant.unsupported}")
+                text = f"{who.label} does not take part in {name} of {made.robot.name}: {entrant.unsupported}."
+                outcome.remarks.append(text)
+                progress.say(text)
+            if chosen:
+                units.append(Unit(made, settings, tuple(chosen), tuple(runs)))
     return units
 
 
@@ -195,28 +211,27 @@ def play(unit: Unit, trial: int, store: Store, stable: Stable, go_on: Callable[[
             return
 
 
-def _lanes(spec: Spec, units: list[Unit], items: list[tuple[int, int]], store: Any) -> Iterator[str]:
-    """All items done, on one core in this process or on several in others."""
-    deadline = None if spec.budget is None else time.monotonic() + spec.budget
-    cores = usable_cores()
-    jobs = min(spec.jobs, len(cores), len(items))
-    if jobs > 1:
-        yield from _parallel(units, items, store, deadline, cores[-jobs:])
-        return
-    with Store(store) as opened, Stable(cores[-1]) as stable, _pinned(cores[-1]):
+def _here(
+    spec: Spec, units: list[Unit], items: list[tuple[int, int]], store: Store, stable: Stable, core: int
+) -> Iterator[str]:
+    """All items done on one core, by this process."""
+    deadline = _deadline(spec)
+    with _pinned(core):
         for unit, trial in items:
-            yield from play(units[unit], trial, opened, stable, lambda: _time_left(deadline))
+            if not _time_left(deadline):
+                return
+            yield from play(units[unit], trial, store, stable, lambda: _time_left(deadline))
 
 
-def _shared(spec: Spec, units: list[Unit], store: Any, cluster: str) -> Iterator[str]:
+def _on_cluster(spec: Spec, units: list[Unit], store: Store, cluster: str) -> Iterator[str]:
     """All items done by the workers of a cluster; this process writes what they find."""
     from memetik.bench.cluster import workers
 
-    with Store(store) as opened, workers(cluster) as hands:
+    with workers(cluster) as hands:
         items = []
         for trial in range(spec.trials):
             for index, unit in enumerate(units):
-                finished = [opened.finished(r) for r in unit.runs]
+                finished = [store.finished(r) for r in unit.runs]
                 for begin in range(0, len(unit.scenario), BLOCK):
                     numbers = range(begin, min(begin + BLOCK, len(unit.scenario)))
                     asked = [[k for k in numbers if (k, trial) not in done] for done in finished]
@@ -225,7 +240,7 @@ def _shared(spec: Spec, units: list[Unit], store: Any, cluster: str) -> Iterator
         for k, results in hands.run(_play_block, units, items):
             unit = units[items[k][0]]
             for which, result in results:
-                opened.add_result(unit.runs[which], result)
+                store.add_result(unit.runs[which], result)
                 yield unit.contestants[which].label
 
 
@@ -247,6 +262,10 @@ def _play_block(units: list[Unit], item: tuple[int, int, list[list[int]]]) -> li
     return list(contest.play(numbers, trial, lambda which, number: number in asked[which]))
 
 
+def _deadline(spec: Spec) -> float | None:
+    return None if spec.budget is None else time.monotonic() + spec.budget
+
+
 def _time_left(deadline: float | None) -> bool:
     return deadline is None or time.monotonic() < deadline
 
@@ -264,19 +283,17 @@ def _pinned(core: int) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def _parallel(
-    units: list[Unit], items: list[tuple[int, int]], store: Any, deadline: float | None, cores: list[int]
-) -> Iterator[str]:
+def _on_cores(spec: Spec, units: list[Unit], items: list[tuple[int, int]], store: Path) -> Iterator[str]:
     """A process for each core; each takes the next item when it is done with one."""
+    cores = usable_cores()[-min(spec.jobs, len(items)) :]
     context = multiprocessing.get_context("spawn")
     work, said, stop = context.Queue(), context.Queue(), context.Event()
     for item in items:
         work.put(item)
     for _ in cores:
         work.put(None)
-    left = None if deadline is None else deadline - time.monotonic()
     lanes = [
-        context.Process(target=_lane, args=(units, store, core, left, os.getpid(), work, said, stop), daemon=True)
+        context.Process(target=_lane, args=(units, store, core, spec, os.getpid(), work, said, stop), daemon=True)
         for core in cores
     ]
     for lane in lanes:
@@ -305,16 +322,14 @@ def _parallel(
                 lane.kill()
 
 
-def _lane(
-    units: list[Unit], store: Any, core: int, seconds: float | None, parent: int, work: Any, said: Any, stop: Any
-) -> None:
+def _lane(units: list[Unit], store: Path, core: int, spec: Spec, parent: int, work: Any, said: Any, stop: Any) -> None:
     """What one core's process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-    deadline = None if seconds is None else time.monotonic() + seconds
+    deadline = _deadline(spec)
 
     def go_on() -> bool:
         return not stop.is_set() and os.getppid() == parent and _time_left(deadline)
