@@ -275,3 +275,94 @@ def test_closing_the_pages_leaves_nothing_running(browser: Any, folder: Path) ->
 
 def checkbox(person: Person, label: str) -> Any:
     return person.field(label)
+
+
+def test_a_motion_is_planned_and_played(browser: Any, folder: Path) -> None:
+    pytest.importorskip("memetik.motion.pipeline")
+    with Studio("panda", port=0, folder=folder) as studio:
+        someone = Person(browser, studio)
+        someone.open_tab("Move")
+        someone.press("Add the posture of now")
+        wait_for(lambda: len(studio.state.way) == 1, "a way point")
+        studio.do(None, lambda: studio.setup.set_joint("panda_joint1", 1.2))
+        someone.press("Add the posture of now")
+        wait_for(lambda: len(studio.state.way) == 2, "another way point")
+        someone.press("Plan")
+        wait_for(lambda: studio.player.trajectory is not None, "a plan", 60.0)
+        someone.page.get_by_text("Planned").first.wait_for()
+        begin = studio.player.trajectory.at(0.0)
+        someone.press("Play")
+        wait_for(lambda: np.abs(studio.shown - begin).max() > 0.05 and studio.player.is_playing, "it moves")
+        wait_for(lambda: not studio.player.is_playing, "it ends", 30.0)
+        np.testing.assert_allclose(studio.shown, studio.player.trajectory.end, atol=1e-6)
+        someone.unfold("Curves")
+        someone.shot("motion")
+        someone.write("Export to", "motion.csv")
+        someone.press("Export")
+        wait_for(lambda: (folder / "motion.csv").is_file(), "the file")
+        assert someone.errors == []
+        someone.close()
+
+
+def test_targets_are_followed_within_limits_of_speed(browser: Any, folder: Path) -> None:
+    with Studio("panda", port=0, folder=folder) as studio:
+        someone = Person(browser, studio)
+        someone.open_tab("Move")
+        someone.unfold("Teleoperation")
+        checkbox(someone, "Follow targets").click()
+        wait_for(lambda: studio.teleoperation == 0.5, "teleoperation")
+        far = np.array(studio.state.goals[0].target)
+        far[:3, 3] += (0.1, 0.2, 0.0)
+        begin, q = time.monotonic(), studio.state.q.copy()
+        studio.do(None, lambda: studio.setup.drag(studio.state.goals[0].name, far))
+        wait_for(lambda: studio.tracked is not None and studio.tracked.within and studio.loop.wait_idle(0.01), "there")
+        took = time.monotonic() - begin
+        fastest = 0.5 * studio.state.robot.velocity
+        assert (np.abs(studio.state.q - q) <= fastest * took + 1e-6).all()
+        np.testing.assert_allclose(studio.state.robot.pose("panda_hand_tcp", studio.state.q), far, atol=1e-4)
+        someone.close()
+
+
+def test_a_benchmark_and_a_search_are_looked_at(browser: Any, folder: Path) -> None:
+    bench = pytest.importorskip("memetik.bench.store")
+    make_store(bench, folder / "results.db")
+    with Studio("panda", port=0, folder=folder) as studio:
+        someone = Person(browser, studio)
+        someone.open_tab("Results")
+        someone.choose("Store", "results.db")
+        someone.press("Open store")
+        wait_for(lambda: not studio.results_panel._show.disabled, "the runs are listed")
+        someone.press("Show run")
+        wait_for(lambda: studio.results_panel._run is not None, "the run is shown", 90.0)
+        run = studio.results_panel._run
+        assert run is not None
+        assert studio.state.robot.name == "elise"
+        assert list(studio.state.scene.objects) == ["tank"]
+        assert run.statuses[:2] == ("solved", "missed")
+        np.testing.assert_allclose(studio.state.goals[0].target, run.scenario.poses[0], atol=1e-12)
+        someone.shot("benchmark")
+        someone.unfold("Evolution")
+        someone.press("Record a search")
+        wait_for(lambda: studio.results_panel._evolution is not None, "a search")
+        assert len(studio.results_panel._evolution or ()) > 0
+        someone.shot("evolution")
+        assert someone.errors == []
+        someone.close()
+
+
+def make_store(bench: Any, path: Path) -> None:
+    """A store with one run on a real scenario: its first target solved by us, its second given as missed."""
+    from memetik.bench.scenarios import scenario_from
+
+    origin = {"scenario": "HydrogenTank", "robot": "elise", "targets": 6, "seed": 0, "reachability": "skip"}
+    scenario = scenario_from({**origin, "tolerance": (1e-5, 1e-5), "options": {}})
+    with bench.Store(path) as store:
+        key = store.add_scenario(scenario)
+        facts = {"machine": store.add_machine({}), "versions": store.add_versions({})}
+        run = store.add_run(
+            key, "memetic", label="memetic", timeout=0.1, seeding="given", settings={}, **facts
+        )  # fmt: skip
+        solution = scenario.problem.solve(*scenario.of(0), timeout=2.0)
+        assert solution.success
+        store.add_result(run, bench.Result(0, 0, "solved", True, True, solution.time, q=solution.q))
+        store.add_result(run, bench.Result(1, 0, "missed", False, False, 0.1))

@@ -34,6 +34,10 @@ def save_setup(state: State, path: Any) -> None:
     path = Path(path)
     if path.suffix != SUFFIX:
         raise InvalidInputError(f"a set-up is saved as a {SUFFIX} file, not as {path.name!r}.")
+    if not state.source:
+        raise InvalidInputError(
+            f"robot {state.robot.name!r} was not loaded by a name or path, which a file could state."
+        )
     scene = None
     if state.scene.objects:
         beside = path.with_name(path.stem + SCENE_SUFFIX)

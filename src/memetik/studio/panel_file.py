@@ -34,7 +34,7 @@ class FilePanel:
             self._script = gui.add_button("Copy as Python", icon="brand-python")
         with gui.add_folder("Robot"):
             self._robot = gui.add_dropdown(
-                "Robot", self._robots(studio.state.source), initial_value=studio.state.source
+                "Robot", self._robots(_shown(studio.state)), initial_value=_shown(studio.state)
             )
             self._open = gui.add_button("Open robot", icon="robot")
         with gui.add_folder("Display"):
@@ -58,8 +58,8 @@ class FilePanel:
         self._last.content = undo + redo
 
     def use_robot(self, state: State) -> None:
-        self._robot.options = self._robots(state.source)
-        self._robot.value = state.source
+        self._robot.options = self._robots(_shown(state))
+        self._robot.value = _shown(state)
         self._draw()
 
     async def _on_undo(self, event: Any) -> None:
@@ -135,7 +135,7 @@ class FilePanel:
         """Robots that the page may name: bundled ones, files below the folder, and the one the studio began with."""
         from memetik.robot import bundled
 
-        if bundled.known(source) or source == self._studio.state.source:
+        if bundled.known(source) or (source and source == self._studio.state.source):
             return
         self._studio.folder.path(source, ROBOT_SUFFIXES)
 
@@ -172,3 +172,7 @@ class FilePanel:
 
         files = self._studio.folder.files(ROBOT_SUFFIXES)
         return tuple(dict.fromkeys([*bundled.names(), *files, source]))
+
+
+def _shown(state: State) -> str:
+    return state.source or state.robot.name

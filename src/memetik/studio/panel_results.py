@@ -124,7 +124,7 @@ class ResultsPanel:
         if key is None:
             raise InvalidInputError("open a store and choose a run first.")
         self._told.content = "Making the scenario again…"
-        self._studio.in_background(lambda: load_run(self._path, key), self._loaded, event)
+        self._studio.in_background(lambda: load_run(self._path, key, self._studio.folder), self._loaded, event)
 
     def _loaded(self, run: RunResults | None) -> None:
         """Scene and robot of the run, its targets as coloured balls that can be clicked."""
@@ -133,7 +133,7 @@ class ResultsPanel:
             return
         setup, scenario = self._studio.setup, run.scenario
         self._forget()
-        setup.use_model(scenario.robot, scenario.scene, scenario.goals)
+        setup.use_model(scenario.robot, scenario.scene, scenario.goals, scenario.self_collision)
         self._run = run
         self._told.content = run.sentence()
         points = scenario.poses[:, :3, 3]
@@ -171,8 +171,8 @@ class ResultsPanel:
         if run is None:
             raise InvalidInputError("show a run first.")
         number = min(max(number, 0), len(run.statuses) - 1)
-        setup, pose = self._studio.setup, run.scenario.poses[number]
-        setup.aim_first(pose)
+        setup = self._studio.setup
+        setup.aim(run.scenario.of(number))
         found = run.postures.get(number, [])
         self._about.content = f"Target {number}: {run.statuses[number] or 'not asked'}, {len(found)} postures."
         if again:

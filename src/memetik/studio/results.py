@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from memetik.errors import InvalidInputError
+from memetik.studio.files import Folder
 
 COLORS = {"solved": (34, 197, 94), "late": (250, 204, 21), "false": (217, 70, 239)}
 MISSED = (239, 68, 68)
@@ -53,8 +54,8 @@ def run_labels(path: Path) -> list[tuple[str, str]]:
     ]
 
 
-def load_run(path: Path, key: str) -> RunResults:
-    """All of one run, its scenario made again."""
+def load_run(path: Path, key: str, folder: Folder) -> RunResults:
+    """All of one run, its scenario made again, from what lies below the folder or comes with memetik."""
     from memetik.bench.scenarios import scenario_from
     from memetik.bench.store import Store
 
@@ -65,6 +66,7 @@ def load_run(path: Path, key: str) -> RunResults:
         facts = store.scenario_facts(row.scenario_key)
         results = store.results(runs=[key])
         numbers, _, q = store.postures(key)
+    _check_origin(facts["origin"], folder)
     scenario = scenario_from(facts["origin"])
     statuses = [""] * len(scenario.poses)
     times = np.full(len(scenario.poses), np.nan)
@@ -75,6 +77,16 @@ def load_run(path: Path, key: str) -> RunResults:
     for target, posture in zip(numbers.tolist(), q, strict=True):
         postures.setdefault(target, []).append(posture)
     return RunResults(str(row.label), scenario, tuple(statuses), postures, times)
+
+
+def _check_origin(origin: Any, folder: Folder) -> None:
+    from memetik.robot import bundled
+
+    robot, scenario = str(origin.get("robot", "")), str(origin.get("scenario", ""))
+    if not bundled.known(robot.partition(":")[0]):
+        folder.path(robot)
+    if Path(scenario).suffix:
+        folder.path(scenario)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,7 +26,8 @@ _ADD = {
 def script_of(state: State) -> str:
     """The script. Shapes that no line could hold, such as meshes, are read from the scene's file."""
     goals = [wanted.stated for wanted in state.goals if wanted.enabled]
-    lines = ["import memetik as mk", "", f"robot = mk.load_robot({state.source!r})"]
+    source = repr(state.source) if state.source else f"...)  # {state.robot.name!r}, as it was made elsewhere"
+    lines = ["import memetik as mk", "", f"robot = mk.load_robot({source})"]
     if goals:
         lines += ["goals = ["]
         lines += [f"    {_goal(goal)}," for goal in goals]

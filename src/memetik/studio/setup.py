@@ -19,7 +19,7 @@ from memetik.goals.pose import Pose
 from memetik.robot.robot import Robot, load_robot
 from memetik.robot.transforms import as_pose
 from memetik.scene.scene import Scene, SceneSnapshot
-from memetik.studio.targets import Wanted, dragged, following, fresh_goal, handle_of, present_value
+from memetik.studio.targets import Wanted, dragged, following, fresh_goal, present_value
 
 MOST_STEPS = 200
 """As many changes can be undone."""
@@ -62,7 +62,7 @@ class SetUp:
     """A state that changes, with its history."""
 
     def __init__(self, robot: str | Robot, scene: Scene | None = None):
-        source = robot if isinstance(robot, str) else robot.name
+        source = robot if isinstance(robot, str) else _source_of(robot)
         model = load_robot(robot) if isinstance(robot, str) else robot
         self._state = _beginning(source, model, scene)
         self._past: list[tuple[str, State]] = []
@@ -134,9 +134,9 @@ class SetUp:
         kept = SceneSnapshot(loose, scene.allowed, scene.version)
         self.change(f"robot {robot.name}", **{k: getattr(fresh, k) for k in _FIELDS if k != "scene"}, scene=kept)
 
-    def use_model(self, robot: Robot, scene: Scene | None, goals: Any) -> None:
+    def use_model(self, robot: Robot, scene: Scene | None, goals: Any, self_collision: bool = True) -> None:
         """A robot with a scene and goals as others made them, such as those of a benchmark."""
-        fresh = _beginning(robot.name, robot, scene)
+        fresh = replace(_beginning(_source_of(robot), robot, scene), self_collision=self_collision)
         wanted: list[Wanted] = []
         for goal in goals:
             name = free_name(goal.name or goal.default_name(), [w.name for w in wanted])
@@ -146,12 +146,14 @@ class SetUp:
         fields = {name: getattr(fresh, name) for name in _FIELDS}
         self.change(f"robot {robot.name}", **{**fields, "goals": tuple(wanted) or fresh.goals})
 
-    def aim_first(self, pose: np.ndarray) -> None:
-        """The target of the first goal that has one, at a pose in the world."""
-        for wanted in self._state.goals:
-            if handle_of(wanted, self.robot, self._state.q) is not None:
-                self.drag(wanted.name, pose)
-                return
+    def aim(self, targets: Any) -> None:
+        """Targets for the goals that take one, in their order."""
+        given = iter(targets)
+        goals = tuple(
+            wanted if wanted.target is None else replace(wanted, target=np.array(next(given), dtype=float))
+            for wanted in self._state.goals
+        )
+        self.change("aim", "aim", goals=goals)
 
     def set_joint(self, name: str, value: float) -> None:
         """Moves a joint; the targets of goals on the links it moves go along."""
@@ -314,6 +316,13 @@ def _beginning(source: str, robot: Robot, scene: Scene | None) -> State:
         goals.append(Wanted.of(goal, free_name(goal.default_name(), [w.name for w in goals])))
     content = (scene or Scene()).snapshot()
     return State(source, robot, q, tuple(goals), content, self_collision=bool(content.objects))
+
+
+def _source_of(robot: Robot) -> str:
+    """The name that a robot is loaded by; empty where there is none, as for a part of one."""
+    from memetik.robot import bundled
+
+    return robot.name if bundled.known(robot.name) and load_robot(robot.name) == robot else ""
 
 
 def _first_posture(robot: Robot) -> np.ndarray:
