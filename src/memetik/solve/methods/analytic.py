@@ -94,6 +94,8 @@ class Analytic(Search):
 
     def _polished(self, task: Task, x: np.ndarray) -> np.ndarray:
         tolerances = tolerances_of(task.problem)
+        if not self.polish:
+            task.cost(x)  # the best of them is kept, answer or not
         for _ in range(self.polish):
             _, residuals, jacobian = task.linearized(x)
             if tolerances.hold(residuals):

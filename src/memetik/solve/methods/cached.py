@@ -77,23 +77,24 @@ class PoseStore:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PoseStore:
         """Reads what `save` wrote."""
-        store = cls()
         try:
             with np.load(path, allow_pickle=False) as file:
                 if int(file["format"]) != _FORMAT:
                     raise InvalidInputError(f"{path} is a pose store of format {int(file['format'])}, not {_FORMAT}.")
-                for k, key in enumerate(file["keys"].tolist()):
-                    asked, postures = file[f"asked_{k}"], file[f"postures_{k}"]
-                    table = _Table(asked.shape[1], postures.shape[1])
-                    table.asked, table.postures, table.count = asked, postures, len(asked)
-                    store._tables[key] = table
+                keys = file["keys"].tolist()
+                return _store_of({key: (file[f"asked_{k}"], file[f"postures_{k}"]) for k, key in enumerate(keys)})
         except FileNotFoundError:
             raise InvalidInputError(f"there is no pose store at {path}.") from None
         except (KeyError, ValueError, OSError) as error:
             if isinstance(error, InvalidInputError):
                 raise
             raise InvalidInputError(f"{path} is no pose store: {error}.") from None
-        return store
+
+    def __reduce__(self) -> Any:
+        if self is SHARED:
+            return "SHARED"
+        with self._lock:
+            return _store_of, ({key: (t.asked[: t.count], t.postures[: t.count]) for key, t in self._tables.items()},)
 
     def __len__(self) -> int:
         return sum(table.count for table in self._tables.values())
@@ -147,7 +148,7 @@ class Cached(Search):
         columns = task.problem._core.variables
         if len(distances) and distances[0] < SAME:
             task.spend(1)
-            if task.offer(postures[0][columns]):
+            if self._repeat(task, postures[0][columns]):
                 return
         for distance, posture in zip(distances, postures, strict=True):
             if SAME <= distance <= self.radius and run_part(
@@ -158,6 +159,14 @@ class Cached(Search):
             run_part(self.method, task, start, np.inf, np.inf)
         if task.answers:
             self.store.add(key, asked, task.answers[0][0], self.size)
+
+    def _repeat(self, task: Task, x: np.ndarray) -> bool:
+        """Offers an answer of before, and gives it as it was: not on the turn that is nearest to the seed."""
+        accepted = task.offer(x)
+        if accepted and (x == task.clip(x)).all():
+            _, *rest = task.answers[-1]
+            task.answers[-1] = (task.full(x), *rest)
+        return accepted
 
 
 ROTATION_SCALE = 0.3
@@ -183,6 +192,15 @@ def what_is_asked(task: Task) -> tuple[str, np.ndarray]:
             scale[:9] = ROTATION_SCALE
         numbers.append(scale * data)
     return key, np.concatenate(numbers)
+
+
+def _store_of(tables: dict[str, tuple[np.ndarray, np.ndarray]]) -> PoseStore:
+    store = PoseStore()
+    for key, (asked, postures) in tables.items():
+        table = _Table(asked.shape[1], postures.shape[1])
+        table.asked, table.postures, table.count = np.array(asked), np.array(postures), len(asked)
+        store._tables[key] = table
+    return store
 
 
 class _Table:

@@ -17,6 +17,7 @@ from memetik.scene import cache
 from memetik.solve.methods.checks import check_count
 from memetik.solve.methods.method import Search
 from memetik.solve.methods.network import Network, plain_error
+from memetik.solve.methods.optimisers import one_blas_thread
 from memetik.solve.methods.serial import check_poses
 from memetik.solve.methods.tolerances import tolerances_of
 
@@ -115,7 +116,7 @@ class Neural(Search):
         n, inputs = len(sight.low), sampler(np.random.default_rng(0), 1)[0].shape[1]
         outputs = n * (inputs - 2 * n) if self.kind == "offset" else n
         network = Network.random([inputs, *self.hidden, outputs], rng)
-        with _progress(f"training the network of {sight.problem.robot.name}") as tell:
+        with _progress(f"training the network of {sight.problem.robot.name}") as tell, one_blas_thread():
             error = network.train(sampler, self.steps, self.batch, rng, judge, tell)
         logger.info("trained a network of %s: root mean square error %.3f", sight.problem.robot.name, error**0.5)
         cache.store("network", key, network.arrays())

@@ -109,11 +109,9 @@ def point_pull(axis: np.ndarray, arm: np.ndarray, target: np.ndarray) -> tuple[f
 
 
 def rotation_pull(axis: np.ndarray, rotation: np.ndarray, target: np.ndarray) -> tuple[float, float]:
-    """B and C of |R(angle) rotation - target|_F^2 / 4 = A - B cos(angle) - C sin(angle), times two."""
-    product = rotation @ target.T
+    """B and C of |R(angle) rotation - target|_F^2 / 4 = A - B cos(angle) - C sin(angle)."""
+    product = 0.5 * rotation @ target.T
+    (a, b, c), (d, e, f), (g, h, i) = product.tolist()
     x, y, z = axis.tolist()
-    cosine = float(product[0, 0] + product[1, 1] + product[2, 2] - axis @ product @ axis)
-    sine = (
-        x * (product[1, 2] - product[2, 1]) + y * (product[2, 0] - product[0, 2]) + z * (product[0, 1] - product[1, 0])
-    )
-    return cosine, float(sine)
+    along = x * (a * x + b * y + c * z) + y * (d * x + e * y + f * z) + z * (g * x + h * y + i * z)
+    return a + e + i - along, x * (f - h) + y * (g - c) + z * (b - d)
