@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, wilcoxon
 
 from memetik.bench.statistics import (
     compare_paired,
     cumulative_rate,
     mean_interval,
+    paired_p_value,
     performance_profile,
     quantiles,
     wilson_interval,
@@ -42,6 +43,14 @@ def test_the_p_value_of_yes_and_no_is_mcnemars() -> None:
     first, second = np.zeros(50), np.zeros(50)
     first[:9], second[9:11] = 1.0, 1.0
     assert compare_paired(first, second).p_value == pytest.approx(binomtest(9, 11).pvalue)
+
+
+def test_the_p_value_of_shares_is_wilcoxons() -> None:
+    generator = np.random.default_rng(4)
+    for _ in range(5):
+        difference = generator.integers(-3, 5, 80) / 3.0
+        truth = wilcoxon(difference[difference != 0.0], method="approx").pvalue
+        assert paired_p_value(difference) == pytest.approx(truth, rel=1e-9)
 
 
 def test_wins_and_losses_that_balance_are_noise() -> None:

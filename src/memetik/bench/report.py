@@ -183,7 +183,7 @@ def _pdf(store: Store, style: PlotStyle | None, progress: Progress | None) -> by
             for number, entry in enumerate(tables):
                 pages.savefig(_table_figure(title, entry, sentences if number == 0 else []))
         for _, figure in _figures(store, style, progress):
-            pages.savefig(figure, bbox_inches="tight")
+            pages.savefig(figure)
     return buffer.getvalue()
 
 

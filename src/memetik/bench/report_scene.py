@@ -79,7 +79,7 @@ def cross_section(store: Store, case: Case, label: str) -> Any:
     frame = np.stack([around.min(axis=0), around.max(axis=0)])
     azimuth = (0.0 if axis == 0 else 0.5 * math.pi) + 0.25
     image = draw_parts(
-        [*scene, *body, shown], size=(820, 520), azimuth=azimuth, elevation=0.2, cut=(axis, float(middle[axis])),
+        [*scene, *body, shown], size=(700, 450), azimuth=azimuth, elevation=0.2, cut=(axis, float(middle[axis])),
         frame=frame,
     )  # fmt: skip
     figure = new_figure(8.2, 5.2)

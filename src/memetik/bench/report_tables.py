@@ -105,7 +105,8 @@ def overview_table(cases: Sequence[Case]) -> Table:
                 own.append(None)
             else:
                 rate = float(contestant.solved.mean())
-                cells.append(f"{rate:.1%} · {milliseconds(quantiles(contestant.times)[0])} ms")
+                mean = f" · {milliseconds(quantiles(contestant.times)[0])} ms" if len(contestant.times) else ""
+                cells.append(f"{rate:.1%}{mean}")
                 own.append(rate)
         rows.append(tuple(cells))
         shades.append(own)

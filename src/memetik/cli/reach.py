@@ -19,7 +19,9 @@ def reach(
         [], "--output", "-o", help="File to write: .html, .png, .pdf or .ply (coloured surface or map); repeatable."
     ),
     targets: int = typer.Option(500, help="Targets drawn evenly from the surface."),
-    points: str | None = typer.Option(None, help="PCD or PLY file with points and normals, instead of drawn targets."),
+    points: str | None = typer.Option(
+        None, help="PCD or PLY file with points and normals on the mesh, instead of drawn targets."
+    ),
     mesh_pose: str | None = typer.Option(None, help="'x y z' or 'x y z roll pitch yaw' of the surface."),
     scale: float = typer.Option(1.0, help="Factor to metres: 0.001 for a mesh in millimetres."),
     scene: str | None = typer.Option(None, help="Scene file (TOML) with further obstacles."),
@@ -72,7 +74,7 @@ def reach(
     if spin not in ("free", "fixed"):
         raise InvalidInputError(f"--spin is free or fixed, not {spin!r}.")
     surface, world = _surface(mesh, scale, mesh_pose, scene, touch, collision)
-    where, normals = _targets(surface, points, targets, rng)
+    where, normals = _targets(surface, points, scale, mesh_pose, targets, rng)
     from memetik.bench.reach import ReachSetup
     from memetik.bench.reach_scores import parse_weights
 
@@ -234,14 +236,17 @@ def _surface(
     return surface, world if collision else None
 
 
-def _targets(surface: Any, points: str | None, count: int, rng: int) -> tuple[Any, Any]:
+def _targets(surface: Any, points: str | None, scale: float, pose: str | None, count: int, rng: int) -> tuple[Any, Any]:
+    """Points and normals in the world: those of a file, in the mesh's frame and unit, or drawn from the surface."""
     from memetik.errors import InvalidInputError
     from memetik.scene.surroundings import sample_triangles
 
     if points is not None:
         from memetik.scene.mesh_files import load_oriented_points
 
-        return load_oriented_points(points)
+        where, normals = load_oriented_points(points)
+        own = _pose(pose or "0 0 0", "--mesh-pose")
+        return (scale * where) @ own[:3, :3].T + own[:3, 3], normals @ own[:3, :3].T
     if count < 1:
         raise InvalidInputError(f"--targets is at least 1, not {count}.")
     return sample_triangles(surface.triangles, count, rng)
