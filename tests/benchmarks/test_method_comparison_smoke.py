@@ -1,0 +1,37 @@
+"""The comparison of methods runs on a few targets and tells who is ahead."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def script(monkeypatch):
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    return importlib.import_module("method_comparison")
+
+
+def test_the_default_is_ahead_of_others_on_a_few_poses(script, capsys):
+    assert script.main(["--targets", "3", "--robot", "ur5", "--method", "slsqp", "--method", "ccd"]) == 0
+    told = capsys.readouterr().out
+    assert "slsqp" in told
+    assert "PASS" in told
+
+
+def test_a_false_claim_is_an_error(script):
+    import memetik as mk
+
+    robot = mk.load_robot("ur5")
+    problem, goals = mk.Problem(robot, [mk.Pose(robot.tip)]), [mk.Pose(robot.tip)]
+    tasks = script.reachable(robot, goals, 2, seed=1)
+    solution = problem.solve(tasks.of(0)[0])
+    with pytest.raises(AssertionError, match="pose 1 is claimed"):
+        script.true_share(script.Checker(robot), goals, tasks, [solution, solution])
+
+
+def test_work_of_relaxed_is_counted_beside_the_sources(script, capsys):
+    assert script.main(["--work", "--targets", "15"]) in (0, 1)
+    assert "582" in capsys.readouterr().out
