@@ -222,6 +222,7 @@ class Entrant:
                 break
         counts: dict[str, Any] = {"candidates": answer.get("candidates", candidates)}
         counts["evaluations"] = sums["evaluations"] if "evaluations" in answer else None
+        counts["generations"] = answer.get("generations")
         counts["restarts"] = sums["restarts"] + max(candidates - 1, 0) if "restarts" in answer else None
         times = {"processor": sums["processor"], "collision_time": sums["collision_time"]}
         return self._judged(number, trial, seed, q, sums["time"], {**counts, **times})

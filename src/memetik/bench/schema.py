@@ -34,7 +34,7 @@ CREATE TABLE results (
     reached INTEGER NOT NULL, verified INTEGER NOT NULL, time REAL NOT NULL, processor REAL, collision_time REAL,
     candidates INTEGER, evaluations INTEGER, restarts INTEGER, position_error REAL, rotation_error REAL,
     seed_distance REAL, limit_margin REAL, clearance REAL, manipulability REAL, q BLOB, note TEXT NOT NULL DEFAULT '',
-    PRIMARY KEY (run, target, trial)) WITHOUT ROWID;
+    generations INTEGER, PRIMARY KEY (run, target, trial)) WITHOUT ROWID;
 """
 
 
@@ -84,7 +84,12 @@ def _run(connection: sqlite3.Connection, script: str) -> None:
             connection.execute(statement)
 
 
-MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = []
+def _count_generations(connection: sqlite3.Connection) -> None:
+    """Version 2 also counts the generations of evolutionary methods."""
+    connection.execute("ALTER TABLE results ADD COLUMN generations INTEGER")
+
+
+MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_count_generations]
 """Entry k brings tables of version k + 1 to version k + 2."""
 
 VERSION = len(MIGRATIONS) + 1

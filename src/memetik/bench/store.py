@@ -42,7 +42,8 @@ RESULT_COLUMNS = (
     ("robot", "U64"), ("scenario", "U64"), ("solver", "U64"), ("label", "U96"), ("timeout", "f8"), ("seeding", "U32"),
     ("run", "U32"), ("target", "i8"), ("trial", "i8"), ("reachable", "i1"), ("status", "U16"), ("solved", "?"),
     ("reached", "?"), ("verified", "?"), ("time", "f8"), ("processor", "f8"), ("collision_time", "f8"),
-    ("candidates", "i8"), ("evaluations", "i8"), ("restarts", "i8"), ("position_error", "f8"), ("rotation_error", "f8"),
+    ("candidates", "i8"), ("evaluations", "i8"), ("restarts", "i8"), ("generations", "i8"),
+    ("position_error", "f8"), ("rotation_error", "f8"),
     ("seed_distance", "f8"), ("limit_margin", "f8"), ("clearance", "f8"), ("manipulability", "f8"),
 )  # fmt: skip
 """Columns of `Store.results`. Missing numbers are NaN, missing counts -1; `reachable` is 1, 0, or -1 for unknown."""
@@ -67,6 +68,7 @@ class Result:
     candidates      postures that were tested for validity until the answer
     evaluations     postures whose goals were evaluated
     restarts        local searches after the first
+    generations     of evolutionary methods
     seed_distance   largest change of a joint from the seed
     limit_margin    least distance of a joint to its limits, as a share of its range
     clearance       metres to the nearest contact, itself included; negative in collision
@@ -92,6 +94,7 @@ class Result:
     manipulability: float | None = None
     q: np.ndarray | None = None
     note: str = ""
+    generations: int | None = None
 
 
 @dataclass(frozen=True)
@@ -199,9 +202,9 @@ class Store:
         """Keeps what became of a target, at once; ignored where there is one already."""
         if result.status not in STATUSES:
             raise InvalidInputError(f"a result's status is one of {', '.join(STATUSES)}, not {result.status!r}.")
-        row = [getattr(result, f.name) for f in fields(Result)]
-        row[-2] = None if result.q is None else _blob(result.q)
-        self._insert("results", (run.key, *(_number(value) for value in row)))
+        row = {f.name: _number(getattr(result, f.name)) for f in fields(Result)}
+        row["q"] = None if result.q is None else _blob(result.q)
+        self._insert("results", (run.key, *row.values()))
 
     def finished(self, run: Run) -> set[tuple[int, int]]:
         """The (target, trial) that have a result."""
@@ -260,8 +263,8 @@ class Store:
         rows = self._rows(
             f"""SELECT robot, name, solver, label, timeout, seeding, run, target, trial, coalesce(reachable, -1),
                        status, status = 'solved', reached, verified, time, processor, collision_time, candidates,
-                       evaluations, restarts, position_error, rotation_error, seed_distance, limit_margin, clearance,
-                       manipulability
+                       evaluations, restarts, generations, position_error, rotation_error, seed_distance, limit_margin,
+                       clearance, manipulability
                 FROM results JOIN runs USING (run) JOIN scenarios USING (scenario)
                      JOIN targets USING (scenario, target)
                 {"WHERE " + " AND ".join(where) if where else ""}

@@ -34,6 +34,7 @@ class Ours:
             "q": np.array(solution.q) if solution.success else None,
             "evaluations": solution.evaluations,
             "restarts": solution.restarts,
+            "generations": counts.get("generations"),
             "candidates": counts.get("rejected", 0) + int(solution.success),
             "collision_time": profile.get("predicates", 0.0),
         }

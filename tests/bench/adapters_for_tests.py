@@ -1,0 +1,120 @@
+"""Adapters that behave badly, and one that takes its time; read by workers, not imported by tests."""
+
+import ctypes
+import os
+import time
+
+import numpy as np
+
+
+class _Ready:
+    def prepare(self, task):
+        self.task = task
+
+    def close(self):
+        pass
+
+
+class Liar(_Ready):
+    """Claims that the seed is the answer."""
+
+    def solve(self, target, seed, timeout):
+        return seed
+
+
+class OutOfLimits(_Ready):
+    """Claims a posture beyond the limits."""
+
+    def solve(self, target, seed, timeout):
+        return self.task.upper + 1.0
+
+
+class Nonsense(_Ready):
+    """Claims numbers that are none, and too few of them."""
+
+    def solve(self, target, seed, timeout):
+        return np.full(2, np.nan)
+
+
+class Hanger(_Ready):
+    """Never answers."""
+
+    def solve(self, target, seed, timeout):
+        while True:
+            time.sleep(10.0)
+
+
+class Crasher(_Ready):
+    """Reads where nothing is."""
+
+    def solve(self, target, seed, timeout):
+        ctypes.string_at(0)
+
+
+class Eater(_Ready):
+    """Takes all memory it can get."""
+
+    def solve(self, target, seed, timeout):
+        held = []
+        while True:
+            held.append(np.ones(2_000_000))
+
+
+class Raiser(_Ready):
+    """Raises."""
+
+    def solve(self, target, seed, timeout):
+        raise ValueError("no such luck")
+
+
+class Leaver(_Ready):
+    """Ends its process in the middle."""
+
+    def solve(self, target, seed, timeout):
+        os._exit(3)
+
+
+class Chatty(_Ready):
+    """Prints, and finds nothing."""
+
+    def solve(self, target, seed, timeout):
+        print("looking", flush=True)
+        os.write(1, b'{"q": [0, 0, 0, 0, 0, 0], "time": 0}\n')
+
+
+class Slow(_Ready):
+    """Takes a while and finds nothing."""
+
+    def solve(self, target, seed, timeout):
+        time.sleep(0.02)
+        return {"q": None, "evaluations": 7}
+
+
+class Picky(_Ready):
+    """Takes part nowhere."""
+
+    def prepare(self, task):
+        raise NotImplementedError("it does not like robots")
+
+    def solve(self, target, seed, timeout):
+        return None
+
+
+class Seer:
+    """Knows all goals and joints, and the scene: memetik's own solver behind the interface for whole problems."""
+
+    whole = True
+    collision = True
+
+    def prepare(self, task):
+        import pickle
+
+        with open(task.problem, "rb") as file:
+            self.problem = pickle.load(file)
+
+    def solve(self, target, seed, timeout):
+        solution = self.problem.solve(*target, seed=seed, timeout=timeout)
+        return solution.q if solution.success else None
+
+    def close(self):
+        pass
