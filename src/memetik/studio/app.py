@@ -34,6 +34,10 @@ BRAND = (37, 99, 235)
 TRACKING_STEP = 1.0 / 60.0
 
 
+VIEW = np.array([0.95, 0.8, 0.45])
+"""From where things are looked at, in sizes of what is seen."""
+
+
 class Studio:
     """Opens at once; `address` is what a browser opens, `close()` ends it.
 
@@ -78,6 +82,7 @@ class Studio:
         self._explained: Any = None
         self._refreshed: Any = None
         self._forced = False
+        self._opacity: float | None = None
         limit_uploads(self.server, self._upload_refused)
         self._style()
         self.robot_view = RobotView(self.server, self.setup.robot, "/robot", self._link_clicked)
@@ -126,6 +131,11 @@ class Studio:
                 self.loop.post(lambda: then(result))
 
         threading.Thread(target=run, name="memetik-studio-work", daemon=True).start()
+
+    def see_through_scene(self, shown: bool) -> None:
+        """Whether objects of the scene let what is inside them be seen."""
+        self._opacity = 0.3 if shown else None
+        self.scene_view.set_opacity(self._opacity)
 
     def solve_again(self) -> None:
         """Solves at the next step even if nothing changed."""
@@ -240,7 +250,8 @@ class Studio:
         self.gizmos.clear()
         self.robot_view = RobotView(self.server, state.robot, "/robot", self._link_clicked)
         self.scene_view = SceneView(self.server, state.robot, self._object_clicked)
-        self.chosen_link, self.solution = "", self.solution
+        self.scene_view.set_opacity(self._opacity)
+        self.chosen_link = ""
         self.player.stop()
         for panel in self.panels:
             panel.use_robot(state)
@@ -271,16 +282,18 @@ class Studio:
         )  # fmt: skip
 
     def _camera(self) -> None:
-        """Looks at the robot from the front, high enough to see depth."""
-        poses = self.setup.robot.pose(self.setup.robot.links, self.setup.state.q)[:, :3, 3]
-        low, high = poses.min(axis=0), poses.max(axis=0)
-        centre = 0.5 * (low + high)
-        size = max(0.5, float(np.linalg.norm(high - low)))
+        """Looks at the robot and the world from the front, high enough to see depth."""
+        robot, state = self.setup.robot, self.setup.state
+        points = [robot.pose(robot.links, state.q)[:, :3, 3]]
+        points += [item.pose[None, :3, 3] for item in state.scene.objects.values() if item.link is None]
+        centre, size = view_of(np.concatenate(points))
         camera = self.server.initial_camera
         camera.look_at = centre
-        camera.position = centre + size * np.array([0.95, 0.8, 0.45])
+        camera.position = centre + size * VIEW
         for client in self.server.get_clients().values():
-            client.camera.look_at, client.camera.position = camera.look_at, camera.position
+            # A tall window sees less to the sides.
+            wide = min(1.0, client.camera.aspect)
+            client.camera.look_at, client.camera.position = centre, centre + size / wide * VIEW
 
     def _build_panels(self) -> None:
         gui = self.server.gui
@@ -320,6 +333,12 @@ class Studio:
 
     def _upload_refused(self, client_id: int, text: str) -> None:
         self.notify("That file is refused", text, self.server.get_clients().get(client_id))
+
+
+def view_of(points: np.ndarray) -> tuple[np.ndarray, float]:
+    """The middle of points (N, 3) and how large they are together, at least half a metre."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    return 0.5 * (low + high), max(0.5, float(np.linalg.norm(high - low)))
 
 
 def _at(state: State, q: np.ndarray) -> State:

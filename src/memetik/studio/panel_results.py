@@ -64,7 +64,8 @@ class ResultsPanel:
             self._surface.options = names
 
     def use_robot(self, state: State) -> None:
-        self._forget()
+        if self._run is None or self._run.scenario.robot is not state.robot:
+            self._forget()
 
     def _wire(self) -> None:
         studio = self._studio
@@ -135,6 +136,7 @@ class ResultsPanel:
         self._forget()
         setup.use_model(scenario.robot, scenario.scene, scenario.goals, scenario.self_collision)
         self._run = run
+        self._studio.see_through_scene(True)
         self._told.content = run.sentence()
         points = scenario.poses[:, :3, 3]
         vertices, faces = ball(8)
@@ -174,7 +176,8 @@ class ResultsPanel:
         setup = self._studio.setup
         setup.aim(run.scenario.of(number))
         found = run.postures.get(number, [])
-        self._about.content = f"Target {number}: {run.statuses[number] or 'not asked'}, {len(found)} postures."
+        count = "1 posture" if len(found) == 1 else f"{len(found)} postures"
+        self._about.content = f"Target {number}: {run.statuses[number] or 'not asked'}, {count}."
         if again:
             self._studio.solve_again()
             self._about.content += " Solved again, as it is shown."
@@ -266,6 +269,8 @@ class ResultsPanel:
         if self._heat is not None:
             self._heat.remove()
             self._heat = None
+        if self._run is not None:
+            self._studio.see_through_scene(False)
         self._run, self._evolution = None, None
         self._target.disabled = self._generation.disabled = True
         self._picture.visible = False

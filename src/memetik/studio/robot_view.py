@@ -27,33 +27,30 @@ class RobotView:
         self.problems: list[str] = []
         """What could not be drawn, in sentences."""
         self._server = server
-        self._frames: list[Any] = []
         self._meshes: dict[str, list[tuple[Any, tuple[int, int, int]]]] = {}
         self._colors: dict[str, tuple[int, int, int]] = {}
-        self._sent = np.full((len(robot.links), 4, 4), np.inf)
         self._overlays: dict[str, list[Any]] = {}
+        self._axes: _Frames | None = None
         self._skeleton: Any = None
+        self._bones = _bones(robot)
+        drawn = [index for index, link in enumerate(robot.description.links) if link.visuals or link.collisions]
         with server.atomic():
             self._base = server.scene.add_frame(root, show_axes=False)
-            for index, link in enumerate(robot.description.links):
-                self._frames.append(server.scene.add_frame(f"{root}/{index}", show_axes=False))
+            self._links = _Frames(server, root, drawn, [_drawn_ancestor(robot, index, drawn) for index in drawn])
+            for index in drawn:
+                link = robot.description.links[index]
                 self._meshes[link.name] = self._draw_link(index, link, on_click)
-        self._bones = _bones(robot)
-        self._drawn = np.array([bool(self._meshes[name]) for name in robot.links])
-        self._needed = self._drawn
-        """Of each link, whether anything hangs on its node: the others need not be moved."""
 
     def show(self, q: np.ndarray) -> None:
         """Moves all links to a posture; those that stay are not sent."""
         poses = self.robot.pose(self.robot.links, q)
         with self._server.atomic():
-            changed = np.abs(poses - self._sent).max(axis=(1, 2)) > _UNMOVED
-            moved = np.flatnonzero(changed & self._needed)
-            if len(moved):
-                send_poses([self._frames[index] for index in moved.tolist()], poses[moved])
-            self._sent[moved] = poses[moved]
+            self._links.move(poses)
+            if self._axes is not None:
+                self._axes.move(poses)
             if self._skeleton is not None:
                 self._skeleton.points = poses[self._bones][:, :, :3, 3].astype(np.float32)
+        self._poses = poses
 
     def paint(self, colors: dict[str, tuple[int, int, int]]) -> None:
         """Gives some links a colour, the others their own."""
@@ -91,9 +88,14 @@ class RobotView:
 
     def show_axes(self, shown: bool) -> None:
         """The axis of every joint, and an arc from its lower to its upper limit with a hand at its value."""
-        self._needed = np.ones_like(self._drawn) if shown else self._drawn
-        if not self._overlay("axes", shown):
+        wanted = self._overlay("axes", shown)
+        if self._axes is not None:
+            self._axes.remove()
+            self._axes = None
+        if not wanted:
             return
+        count = len(self.robot.links)
+        self._axes = axes = _Frames(self._server, f"{self.root}/axes", list(range(count)), [None] * count)
         size = 0.06 * self.extent()
         for joint in self.robot.description.joints:
             if joint.kind not in ("revolute", "continuous", "prismatic"):
@@ -101,17 +103,18 @@ class RobotView:
             child, parent = self.robot.link_index(joint.child), self.robot.link_index(joint.parent)
             axis = np.asarray(joint.axis, dtype=float)
             line = np.array([[-size * axis, size * axis]], dtype=np.float32)
-            self._add_lines("axes", f"{self.root}/{child}/axis", line, (14, 165, 233), None)
+            self._add_lines("axes", f"{axes.paths[child]}/axis", line, (14, 165, 233), None)
             if joint.kind == "prismatic":
                 continue
             low, high = float(joint.lower[0]), float(joint.upper[0])
             if not (np.isfinite(low) and np.isfinite(high)):
                 low, high = -np.pi, np.pi
             arc = arc_points(axis, low, high, size)
-            self._add_lines("axes", f"{self.root}/{parent}/arc_{child}", arc, (245, 158, 11), joint.origin)
+            self._add_lines("axes", f"{axes.paths[parent]}/arc_{child}", arc, (245, 158, 11), joint.origin)
             start = arc_points(axis, 0.0, 1.0, size, 1)[0, 0]
             hand = np.array([[np.zeros(3), start]], dtype=np.float32)
-            self._add_lines("axes", f"{self.root}/{child}/hand", hand, (244, 63, 94), None)
+            self._add_lines("axes", f"{axes.paths[child]}/hand", hand, (244, 63, 94), None)
+        axes.move(self._poses)
 
     def show_spheres(self, shown: bool) -> None:
         """The spheres and capsules that the search takes for the links."""
@@ -129,7 +132,7 @@ class RobotView:
             radii = np.concatenate([r for _, r in parts])
             self._overlays["spheres"].append(
                 self._server.scene.add_batched_meshes_simple(
-                    f"{self.root}/{link}/spheres",
+                    f"{self._links.paths[link]}/spheres",
                     vertices,
                     faces,
                     np.tile([1.0, 0.0, 0.0, 0.0], (len(centres), 1)),
@@ -152,6 +155,14 @@ class RobotView:
             lengths[link] = before + (0.0 if joint is None else float(np.linalg.norm(np.asarray(joint.origin)[:3, 3])))
         return max(0.3, max(lengths.values(), default=0.3))
 
+    def drawn_pose(self, link: int) -> np.ndarray:
+        """Where a browser draws a link: its node's pose below those of the nodes above it."""
+        pose = np.eye(4)
+        for index, path in self._links.paths.items():  # from the base outwards
+            if f"{self._links.paths[link]}/".startswith(f"{path}/"):
+                pose = pose @ pose_of(self._links.nodes[index])
+        return pose
+
     def remove(self) -> None:
         self._base.remove()
 
@@ -170,7 +181,7 @@ class RobotView:
             own = self._own_color(index) if color is None else tuple(round(255 * c) for c in color[:3])
             vertices, faces = joined(parts)
             mesh = self._server.scene.add_mesh_simple(
-                f"{self.root}/{index}/{number}", vertices, faces, color=own, side="double"
+                f"{self._links.paths[index]}/mesh_{number}", vertices, faces, color=own, side="double"
             )
             if on_click is not None:
                 _on_click(mesh, link.name, on_click)
@@ -196,6 +207,59 @@ class RobotView:
                 name, points=points.astype(np.float32), colors=color, thickness=3.0, thickness_units="screen", **place
             )
         )
+
+
+class _Frames:
+    """Nodes of some links, each below another's or below the root: what moves together is moved by one message."""
+
+    def __init__(self, server: Any, root: str, links: list[int], parents: list[int | None]):
+        self.paths: dict[int, str] = {}
+        """By number of the link, the name of its node."""
+        for link, parent in zip(links, parents, strict=True):
+            self.paths[link] = f"{root if parent is None else self.paths[parent]}/{link}"
+        self.nodes = {link: server.scene.add_frame(path, show_axes=False) for link, path in self.paths.items()}
+        self._roots = [link for link, parent in zip(links, parents, strict=True) if parent is None]
+        self._links = np.array(links, dtype=int)
+        self._nested = np.array([k for k, parent in enumerate(parents) if parent is not None], dtype=int)
+        self._parents = np.array([parent for parent in parents if parent is not None], dtype=int)
+        self._sent = np.full((len(links), 4, 4), np.inf)
+
+    def move(self, poses: np.ndarray) -> None:
+        """Brings the nodes to the poses (all links, 4, 4) of their links in the world.
+
+        As setting `position` and `wxyz` of each that changed, in a fraction of the time: those look at every number
+        again to find out whether it did.
+        """
+        from viser._messages import SetOrientationMessage, SetPositionMessage
+
+        local = poses[self._links]
+        if len(self._nested):
+            above = poses[self._parents]
+            turned = np.swapaxes(above[:, :3, :3], 1, 2)
+            inside = local[self._nested]
+            local[self._nested, :3, :3] = turned @ inside[:, :3, :3]
+            local[self._nested, :3, 3:] = turned @ (inside[:, :3, 3:] - above[:, :3, 3:])
+        change = np.abs(local - self._sent)
+        moved = change[:, :3, 3].max(axis=1) > _UNMOVED
+        turned = change[:, :3, :3].max(axis=(1, 2)) > _UNMOVED
+        for k in np.flatnonzero(moved).tolist():
+            state, position = self.nodes[int(self._links[k])]._impl, local[k, :3, 3]
+            state.position[:] = position
+            state.api._queue_scene_message(SetPositionMessage(state.name, tuple(position.tolist())))
+            self._sent[k, :3, 3] = position
+        which = np.flatnonzero(turned)
+        if len(which):
+            turns = Rotation.from_matrix(local[which, :3, :3]).as_quat()[:, [3, 0, 1, 2]]
+            for k, turn in zip(which.tolist(), turns, strict=True):
+                state = self.nodes[int(self._links[k])]._impl
+                state.wxyz[:] = turn
+                state.api._queue_scene_message(SetOrientationMessage(state.name, tuple(turn.tolist())))
+                self._sent[k, :3, :3] = local[k, :3, :3]
+        self._sent[:, 3] = local[:, 3]
+
+    def remove(self) -> None:
+        for link in self._roots:
+            self.nodes[link].remove()
 
 
 class Ghosts:
@@ -251,19 +315,6 @@ def wxyz_of(pose: np.ndarray) -> np.ndarray:
     return np.array([w, x, y, z])
 
 
-def send_poses(nodes: list[Any], poses: np.ndarray) -> None:
-    """Moves nodes to poses (N, 4, 4). As setting `position` and `wxyz` of each, in a fraction of the time: those look
-    at every number again to find out whether it changed."""
-    from viser._messages import SetOrientationMessage, SetPositionMessage
-
-    turns = Rotation.from_matrix(poses[:, :3, :3]).as_quat()[:, [3, 0, 1, 2]]
-    for node, position, turn in zip(nodes, poses[:, :3, 3], turns, strict=True):
-        state = node._impl
-        state.position[:], state.wxyz[:] = position, turn
-        state.api._queue_scene_message(SetPositionMessage(state.name, tuple(position.tolist())))
-        state.api._queue_scene_message(SetOrientationMessage(state.name, tuple(turn.tolist())))
-
-
 def pose_of(handle: Any) -> np.ndarray:
     """The pose (4, 4) of a node."""
     from memetik.robot.transforms import matrix_from_quaternion
@@ -278,6 +329,14 @@ def _on_click(mesh: Any, link: str, on_click: Callable[[str, Any], None]) -> Non
     @mesh.on_click
     def _(event: Any) -> None:
         on_click(link, event)
+
+
+def _drawn_ancestor(robot: Robot, index: int, drawn: list[int]) -> int | None:
+    """The nearest link above a link that is drawn; None where there is none."""
+    name = robot.parent(robot.links[index])
+    while name is not None and robot.link_index(name) not in drawn:
+        name = robot.parent(name)
+    return None if name is None else robot.link_index(name)
 
 
 def _bones(robot: Robot) -> np.ndarray:

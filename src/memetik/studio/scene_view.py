@@ -29,6 +29,7 @@ class SceneView:
         self._touching: frozenset[str] = frozenset()
         self._marks: list[Any] = []
         self._slice: Any = None
+        self._opacity: float | None = None
 
     def show(self, content: SceneSnapshot, q: np.ndarray) -> None:
         """Brings the nodes to this content, objects on links to where a posture puts them."""
@@ -50,6 +51,12 @@ class SceneView:
                 if item.link is not None or known is None or known[0] is not item:
                     self._place(item, self._nodes[name][1], q)
                 self._nodes[name] = (item, self._nodes[name][1])
+
+    def set_opacity(self, opacity: float | None) -> None:
+        """How opaque all objects are; None: each as it says itself."""
+        self._opacity = opacity
+        for item, node in self._nodes.values():
+            node.opacity = self._opacity_of(item)
 
     def mark(self, nearness: Nearness) -> None:
         """Contact points with their normals in red, the closest pair as a line with its clearance."""
@@ -144,7 +151,7 @@ class SceneView:
             vertices,
             faces,
             color=_color(item),
-            opacity=0.35 if isinstance(item.shape, Plane) else (item.color[3] if item.color else None),
+            opacity=self._opacity_of(item),
             side="double",
         )
 
@@ -153,6 +160,13 @@ class SceneView:
             self._on_click(name, event)
 
         return node
+
+    def _opacity_of(self, item: SceneObject) -> float | None:
+        if self._opacity is not None:
+            return self._opacity
+        if isinstance(item.shape, Plane):
+            return 0.35
+        return item.color[3] if item.color is not None and item.color[3] < 1.0 else None
 
     def _place(self, item: SceneObject, node: Any, q: np.ndarray) -> None:
         pose = item.pose if item.link is None else self._robot.pose(item.link, q) @ item.pose

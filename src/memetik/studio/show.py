@@ -161,8 +161,8 @@ class _Stage:
         return self.server.scene.as_html()
 
     def _look(self, q: np.ndarray) -> None:
-        poses = self.robot.pose(self.robot.links, q)[:, :3, 3]
-        low, high = poses.min(axis=0), poses.max(axis=0)
-        centre, size = 0.5 * (low + high), max(0.5, float(np.linalg.norm(high - low)))
+        from memetik.studio.app import VIEW, view_of
+
+        centre, size = view_of(self.robot.pose(self.robot.links, q)[:, :3, 3])
         self.server.initial_camera.look_at = centre
-        self.server.initial_camera.position = centre + size * np.array([0.95, 0.8, 0.45])
+        self.server.initial_camera.position = centre + size * VIEW
