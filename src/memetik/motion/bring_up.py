@@ -275,10 +275,8 @@ class _SetUp:
     def _part(self, robot: Robot) -> Robot:
         return robot if self.group is None else robot.group(self.group)
 
-    def _add(
-        self, name: str, ok: bool, summary: str, details: tuple[str, ...] | list[str] = (), **figures: Any
-    ) -> None:
-        self.stages.append(Stage(name, ok, summary, details, figures))
+    def _add(self, name: str, ok: bool, summary: str, details: Any = (), **figures: Any) -> None:
+        self.stages.append(Stage(name, ok, summary, tuple(details), figures))
 
 
 def replace_pairs(robot: Robot, pairs: list[tuple[str, str, str]]) -> Robot:

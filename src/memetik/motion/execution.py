@@ -184,7 +184,8 @@ class _Options:
 class _Trouble(Exception):
     def __init__(self, reason: Outcome, what: str):
         super().__init__(what)
-        self.reason, self.what = reason, what
+        self.reason: Outcome = reason
+        self.what = what
 
 
 class _Runner:

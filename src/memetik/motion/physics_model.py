@@ -196,7 +196,7 @@ class _Builder:
             if isinstance(item.shape, Plane):
                 raise InvalidInputError(f"{item.name!r} is a plane, which has no end; it cannot be loose.")
             body.add_freejoint()
-            weight = {"mass": masses[item.name]} if item.name in masses else {"density": self.density}
+            weight: dict[str, Any] = {"mass": masses[item.name]} if item.name in masses else {"density": self.density}
             self._geom(body, item.shape, np.eye(4), item.name, rgba=_color(item, (0.9, 0.5, 0.2, 1.0)), **weight)
 
     def add_welds(self, loose: Sequence[str], grips: Sequence[str]) -> dict[tuple[str, str], int]:

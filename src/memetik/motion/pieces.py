@@ -89,10 +89,10 @@ def _thinned(trajectory: Trajectory, points: int, tolerance: float, limits: Any,
     ends = np.array([0.0, trajectory.duration])
     if np.abs(trajectory.velocity(ends)).max() > 1e-9:
         return None
-    times = np.linspace(*ends, points)
+    times = np.linspace(0.0, trajectory.duration, points)
     rows = (trajectory.at(times), trajectory.velocity(times))
     thinned = Trajectory.from_points(trajectory.joint_names, times, *rows)
-    dense = np.linspace(*ends, _DENSE)
+    dense = np.linspace(0.0, trajectory.duration, _DENSE)
     described = thinned.at(dense)
     if np.abs(described - trajectory.at(dense)).max() > tolerance or not (free is None or free(described)):
         return None

@@ -118,8 +118,9 @@ class Recovery:
     def _planned(self, q: np.ndarray, goal: np.ndarray) -> Onwards:
         from memetik.motion.pipeline import plan
 
+        assert self.robot is not None
         found = plan(self.robot, goal, scene=self.scene, start=q)
-        if not found.success:
+        if found.trajectory is None:
             return Onwards(None, f"no way around was found ({found.stage}: {found.reason})", "obstacle")
         return Onwards(found.trajectory, f"a new plan to the same posture, {found.trajectory.duration:.3f} s")
 
