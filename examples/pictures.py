@@ -33,9 +33,9 @@ def save_animation(
     from PIL import Image
 
     postures = np.asarray(postures, dtype=float)
-    shown = postures[:: max(1, len(postures) // 60)]
+    shown = postures[:: max(1, len(postures) // 30)]
     everywhere = np.concatenate([_bounds(robot, q, scene) for q in shown[:: max(1, len(shown) // 12)]])
-    view = {"size": (480, 400), "frame": np.stack([everywhere.min(axis=0), everywhere.max(axis=0)]), **view}
+    view = {"size": (360, 300), "frame": np.stack([everywhere.min(axis=0), everywhere.max(axis=0)]), **view}
     frames = [
         Image.fromarray((255 * _drawn(robot, q[None], scene, **view)).astype(np.uint8)).quantize(64) for q in shown
     ]
