@@ -31,6 +31,7 @@ from memetik.scene.scene import Scene
 logger = logging.getLogger(__name__)
 
 _CONTACT = 0.005  # metres within which an object counts as lying on another
+_GRIP_TRIES = 10  # how often a gripper's motion is sent again where the driver stopped early
 _HELD = 0.03  # metres that an object may slip in the gripper before it counts as lost
 
 
@@ -261,18 +262,20 @@ class Sequencer:
         assert self.task.gripper is not None
         if not values:
             return StepReport(label, True, message="the gripper has no joints of its own")
-        names = tuple(values)
-        state = self.driver.state()
-        q, _ = state.of(names, self.driver.joint_names)
+        names, seconds, recoveries = tuple(values), 0.0, -1
         goal = np.array([values[name] for name in names])
-        seconds = self.task.gripper.seconds
         zero = np.zeros((2, len(names)))
-        way = Trajectory.from_points(names, [0.0, seconds], [q, goal], zero, zero)
-        report = execute(way, self.driver, tolerance=np.inf, goal_tolerance=np.inf, background=False).result()
-        self._clock += report.duration
+        stopped = True
+        while stopped and recoveries < _GRIP_TRIES:
+            q, _ = self.driver.state().of(names, self.driver.joint_names)
+            way = Trajectory.from_points(names, [0.0, self.task.gripper.seconds], [q, goal], zero, zero)
+            report = execute(way, self.driver, tolerance=np.inf, goal_tolerance=np.inf, background=False).result()
+            seconds, recoveries = seconds + report.duration, recoveries + 1
+            stopped = self.driver.state().time < way.duration - 1e-6
+        self._clock += seconds
         self._wait(0.2)
         self._mover = None  # the fingers are elsewhere now
-        return StepReport(label, True, running=report.duration)
+        return StepReport(label, True, running=seconds, recoveries=recoveries)
 
     def _follow(self, way: Trajectory, label: str, planning: float) -> StepReport:
         mover = self._planner()
