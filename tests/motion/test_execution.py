@@ -89,13 +89,22 @@ def test_progress_rises_and_cancel_stops(robot, way):
     assert not report.success
 
 
-def test_errors_of_a_driver_come_through(robot, way):
+def test_errors_of_a_driver_come_through_and_the_arm_is_told_to_stop(robot, way):
     class Broken(FaultyDriver):
-        def state(self):
-            raise OSError("cable")
+        stopped = False
 
+        def state(self):
+            if self.driver.state().time > 0.5:
+                raise OSError("cable")
+            return self.driver.state()
+
+        def stop(self):
+            self.stopped = True
+
+    driver = Broken(ExactDriver(robot, way.start))
     with pytest.raises(OSError, match="cable"):
-        execute(way, Broken(ExactDriver(robot, way.start)), background=False).result()
+        execute(way, driver, background=False).result()
+    assert driver.stopped
 
 
 class Surprise(FaultyDriver):

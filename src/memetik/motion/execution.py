@@ -8,6 +8,7 @@ works it says so, with the arm at rest.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections.abc import Callable
@@ -108,8 +109,17 @@ class Execution:
         self._cancelled.set()
 
     def result(self, timeout: float | None = None) -> ExecutionReport:
-        """Wait for the end, `timeout` seconds at most; errors that the driver raised come through."""
-        if not self._done.wait(timeout):
+        """Wait for the end, `timeout` seconds at most; errors that the driver raised come through.
+
+        Ctrl-C while waiting brings the arm to rest.
+        """
+        try:
+            ended = self._done.wait(timeout)
+        except KeyboardInterrupt:
+            self.cancel()
+            self._done.wait(2.0 * _PATIENCE)
+            raise
+        if not ended:
             raise TimeoutError(f"the execution has not ended within {timeout:g} s; it is at {self.progress:.0%}.")
         if self._error is not None:
             raise self._error
@@ -203,6 +213,15 @@ class _Runner:
         self._whole = max(trajectory.duration, 1e-9)
 
     def run(self) -> ExecutionReport:
+        """Follow the way to its end, and whatever goes wrong, do not leave the arm moving."""
+        try:
+            return self._run()
+        except BaseException:
+            with contextlib.suppress(Exception):
+                self.driver.stop()
+            raise
+
+    def _run(self) -> ExecutionReport:
         self.note(f"begin: {self.way.duration:.3f} s, {len(self.way)} points")
         while True:
             try:
