@@ -181,7 +181,8 @@ async def client(address: str, node: str, path: str, seconds: float) -> None:
                 counts["bytes"] += len(data)
                 messages = msgspec.msgpack.decode(frame)["messages"]
                 counts["updates"] += any(
-                    m["type"] == "SetPositionMessage" and m["name"].startswith("/robot/") for m in messages
+                    m["type"] in ("SetPositionMessage", "SetOrientationMessage") and m["name"].startswith("/robot/")
+                    for m in messages
                 )
 
         listening = asyncio.create_task(receive())

@@ -8,7 +8,7 @@ import pytest
 import memetik as mk
 from memetik.errors import InvalidInputError
 from memetik.motion.trajectory import Trajectory
-from memetik.studio.show import show_motion, show_plan
+from memetik.studio.show import show_motion
 
 
 def test_a_robot_is_shown_in_a_page_of_its_own(tmp_path) -> None:
@@ -40,9 +40,12 @@ def test_a_motion_is_shown_as_it_runs() -> None:
     assert len(moving.page) > len(still.page)
 
 
-def test_a_plan_without_a_motion_says_why() -> None:
-    from types import SimpleNamespace
-
-    failed = SimpleNamespace(trajectory=None, stage="path", reason="no path found in time")
-    with pytest.raises(InvalidInputError, match="no path found in time"):
-        show_plan(failed)
+def test_a_plan_is_shown_or_says_why_not() -> None:
+    robot = mk.load_robot("ur5")
+    q = robot.state("ready")
+    plan = mk.plan(robot, q + 0.3, start=q)
+    assert plan.success
+    assert len(plan.show().page) > len(robot.show(q).page)
+    failed = mk.plan(robot, q + 100.0, start=q)
+    with pytest.raises(InvalidInputError, match="goal outside limits"):
+        failed.show()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +113,10 @@ class Plan:
         if self.trajectory is None:
             raise InvalidInputError(f"there is no trajectory to save: {self.reason}.")
         self.trajectory.save(path)
+
+    def show(self, scene: Any = None, *, height: int = 480, speed: float = 1.0) -> Any:
+        """The motion as it runs, to look at: shown by itself in a notebook; `.open()` opens a browser."""
+        return import_module("memetik.studio.show").show_plan(self, scene, height=height, speed=speed)
 
     def __bool__(self) -> bool:
         return self.success
