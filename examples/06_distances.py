@@ -34,21 +34,22 @@ robot = mk.load_robot("pr2").group("right_arm")
 floor, size, height = np.array([0.62, -0.15, 0.62]), 0.30, 0.22
 grid = np.linspace(-0.5 * size, 0.5 * size, 4)
 rim = [(x, y) for x in grid for y in grid if max(abs(x), abs(y)) > 0.49 * size]
-walls = [floor + (x, y, z) for x, y in rim for z in (0.06, height)]
-ground = [floor + (x, y, -0.01) for x in 0.5 * grid for y in 0.5 * grid]
+walls = [floor + np.array([x, y, z]) for x, y in rim for z in (0.06, height)]
+ground = [floor + np.array([x, y, -0.01]) for x in 0.5 * grid for y in 0.5 * grid]
 points = np.array([*walls, *ground])
 body = ["r_elbow_flex_link", "r_forearm_roll_link", "r_forearm_link", "r_wrist_flex_link", "r_wrist_roll_link",
         robot.tip]  # fmt: skip
 clear = [mk.MinDistance(link, points, 0.05, name=f"{link} off the box") for link in body]
 down = mk.AlignAxis(robot.tip, axis="x", to="-z", tolerance=0.6, priority=1)
 inside = mk.Problem(robot, [mk.Position(robot.tip, name="hand", tolerance=1e-4), *clear, down])
-free = inside.solve({"hand": floor + (0.0, 0.0, 0.12)}, timeout=0.2)
-solid = inside.solve({"hand": floor + (0.0, 0.0, -0.03)}, timeout=0.2, approximate=True)
+high, low = floor + np.array([0.0, 0.0, 0.12]), floor - np.array([0.0, 0.0, 0.03])
+free = inside.solve({"hand": high}, timeout=0.2)
+solid = inside.solve({"hand": low}, timeout=0.2, approximate=True)
 scene = mk.Scene()
 for k, (dx, dy, sx, sy) in enumerate(((0.5, 0, 0.02, 1), (-0.5, 0, 0.02, 1), (0, 0.5, 1, 0.02), (0, -0.5, 1, 0.02))):
     wall = (sx * size if sx == 1 else 0.02, sy * size if sy == 1 else 0.02, height)
-    scene.add_box(f"wall{k}", size=wall, pose=mk.transform(floor + (dx * size, dy * size, 0.5 * height)))
+    scene.add_box(f"wall{k}", size=wall, pose=mk.transform(floor + np.array([dx * size, dy * size, 0.5 * height])))
 save_picture("06_distances_box", robot, free.q, scene, azimuth=0.8, elevation=0.6)
 print(f"into the box: {free.reason}; {len(points) * len(body)} distances in every evaluation, {1e3 * free.time:.2f} ms")
-miss = np.linalg.norm(robot.pose(robot.tip, solid.q)[:3, 3] - (floor + (0.0, 0.0, -0.03)))
+miss = np.linalg.norm(robot.pose(robot.tip, solid.q)[:3, 3] - low)
 print(f"target in the solid floor: {solid.reason}, {1e2 * miss:.1f} cm from it")

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from memetik.motion.task_file import load_task
     from memetik.motion.tcp import DriverServer, TcpDriver
     from memetik.motion.trajectory import Trajectory
+    from memetik.robot.bvh import load_bvh
     from memetik.robot.manipulability import manipulability
     from memetik.robot.robot import Robot, combine, load_robot, robot_from_dh
     from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Sphere
@@ -156,6 +157,7 @@ __all__ = [
     "combine",
     "errors",
     "execute",
+    "load_bvh",
     "load_robot",
     "load_task",
     "manipulability",
@@ -227,6 +229,7 @@ _HOME = {
     "memetik.motion.pipeline": ("Planner", "plan"),
     "memetik.motion.plan": ("Plan",),
     "memetik.motion.trajectory": ("Trajectory",),
+    "memetik.robot.bvh": ("load_bvh",),
     "memetik.robot.manipulability": ("manipulability",),
     "memetik.robot.robot": ("Robot", "combine", "load_robot", "robot_from_dh"),
     "memetik.robot.shapes": ("Box", "Capsule", "Cylinder", "Mesh", "Sphere"),
