@@ -18,7 +18,7 @@ from memetik.errors import InvalidInputError, MissingExtraError
 LOCAL = "local"
 """The address that stands for a cluster of processes on this machine."""
 
-WORK_AHEAD = 4
+WORK_AHEAD = 8
 """Tasks per worker that the scheduler holds at a time: enough to keep workers busy, few enough to stop at once."""
 
 CONNECT_SECONDS = 10.0
@@ -85,14 +85,13 @@ class Workers:
             return future
 
         first = [future for _ in range(WORK_AHEAD * self.count) if (future := submit_next()) is not None]
-        waiting = as_completed(first)
+        waiting = as_completed(first, with_results=True)
         try:
-            for done in waiting:
-                numbers = running.pop(done)
-                yield from zip(numbers, done.result(), strict=True)
-                following = submit_next()
-                if following is not None:
-                    waiting.add(following)
+            for batch in waiting.batches():
+                # New work first, so that nobody waits while results are looked at.
+                waiting.update([following for _ in batch if (following := submit_next()) is not None])
+                for done, results in batch:
+                    yield from zip(running.pop(done), results, strict=True)
         finally:
             self._client.cancel([*running, shared])
 

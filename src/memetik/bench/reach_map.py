@@ -126,7 +126,7 @@ def reach_map(
     size: float = 0.1,
     directions: int = 24,
     axis: Any = "z",
-    evaluations: int = 600,
+    evaluations: int = 300,
     self_collision: bool = True,
     rng: int = 0,
     threads: int = 1,

@@ -37,7 +37,9 @@ def reach(
         "manipulability,margin", help="What makes a posture good: manipulability, margin, clearance; NAME=WEIGHT."
     ),
     passes: int = typer.Option(3, min=1, help="Passes over the targets; those after the first start from neighbours."),
-    evaluations: int = typer.Option(4000, min=1, help="Bound on the work for one attempt."),
+    evaluations: int = typer.Option(
+        None, min=1, help="Bound on the work for one attempt.", show_default="4000, for maps 300"
+    ),
     rng: int = typer.Option(0, min=0, help="Seed of the random numbers."),
     base: list[str] = typer.Option([], help="'x y z' or 'x y z roll pitch yaw' of the robot; repeatable to compare."),
     also: list[str] = typer.Option([], help="Another robot to compare with; repeatable."),
@@ -66,7 +68,7 @@ def reach(
             raise InvalidInputError("--map is about one robot alone: leave out MESH, --also and --place.")
         placed = robots[0].at(_pose(base[0], "--base")) if base else robots[0]
         with clusters.workers(cluster, workers) as crew:
-            _map(placed, link, axis, map_size, directions, min(evaluations, 600), collision, rng, threads, crew, output,
+            _map(placed, link, axis, map_size, directions, evaluations or 300, collision, rng, threads, crew, output,
                  as_json)  # fmt: skip
         return
     if mesh is None:
@@ -79,7 +81,7 @@ def reach(
     from memetik.bench.reach_scores import parse_weights
 
     weights = parse_weights(score)
-    options = {"axis": axis, "free_spin": spin == "free", "standoff": standoff, "evaluations": evaluations,
+    options = {"axis": axis, "free_spin": spin == "free", "standoff": standoff, "evaluations": evaluations or 4000,
                "weights": weights, "rng": rng}  # fmt: skip
     bases = [_pose(text, "--base") for text in base]
     setups = [
