@@ -9,7 +9,7 @@ import typer
 from memetik.cli.output import JSON_OPTION, print_json, print_table
 
 if TYPE_CHECKING:
-    from memetik.motion.sequencer import StepReport, TaskReport
+    from memetik.motion.task_report import StepReport, TaskReport
 
 
 def run(

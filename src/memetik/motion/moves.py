@@ -15,16 +15,21 @@ from memetik.goals.direction import AlignAxis
 from memetik.goals.pose import Pose, Position
 from memetik.motion.pieces import at_rest
 from memetik.motion.trajectory import Trajectory
+from memetik.robot.description import Description, Joint, Link
+from memetik.robot.robot import Robot
 from memetik.robot.rotations import rotation_about
 from memetik.robot.transforms import inverse, rotation_exp, rotation_log, transform
+from memetik.scene.continuous import check_motion
+from memetik.scene.exact import CollisionModel
 from memetik.solve.problem import Problem
 
 if TYPE_CHECKING:
     from memetik.goals.base import Goal
     from memetik.motion.task import Gripper
-    from memetik.robot.robot import Robot
-    from memetik.scene.exact import CollisionModel
     from memetik.scene.scene import Scene
+
+CONTACT = 0.005
+"""Metres within which an object counts as lying on another."""
 
 _LINE_STEP = 0.01  # metres between the poses that are solved on a line
 _JUMP = 0.35  # radians that no joint may change by in such a step
@@ -80,8 +85,6 @@ class Mover:
     def __init__(
         self, robot: Robot, scene: Scene, *, speed: float = 1.0, approach: str = "z", rng: int = 0, fixed: Any = ()
     ):
-        from memetik.scene.exact import CollisionModel
-
         self.robot, self.scene, self.speed, self.rng = robot, scene, speed, rng
         self.fixed, self.axis = dict(fixed), _axis(approach)
         velocity = np.where(np.isfinite(robot.velocity), robot.velocity, 1.0)
@@ -230,8 +233,6 @@ class Mover:
         return way
 
     def _check_free(self, way: np.ndarray) -> None:
-        from memetik.scene.continuous import check_motion
-
         for first, second in pairwise(way):
             found = check_motion(self.model, first, second)
             if not found:
@@ -289,3 +290,17 @@ def _between(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         return np.eye(3)
     turn = np.cross(first, second)
     return rotation_about(tuple(turn / np.linalg.norm(turn)), float(np.arccos(first @ second)))
+
+
+def resting_on(scene: Scene, item: str, pose: np.ndarray) -> tuple[str, ...]:
+    """The objects of the world that come within `CONTACT` of an object at `pose`."""
+    around = scene.copy()
+    record = around.remove(item)
+    around.attach(item, record.shape, link="carrier", pose=pose, padding=CONTACT, solid=record.solid)
+    links = (Link("ground"), Link("carrier"))
+    rail = Joint("rail", "prismatic", "ground", "carrier", lower=(0.0,), upper=(1.0,))
+    carrier = Robot(Description("carrier", links, (rail,)))
+    for other in [other.name for other in around.attached_objects if other.name != item]:
+        around.remove(other)
+    contacts = CollisionModel(carrier, around).contacts([0.0])
+    return tuple(dict.fromkeys(name for c in contacts for name in (c.first, c.second) if name != item))

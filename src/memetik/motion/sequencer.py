@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,55 +17,18 @@ import numpy as np
 from memetik.errors import InvalidInputError, MemetikError
 from memetik.motion.driver import Driver, ExactDriver, SimulatedDriver, wait
 from memetik.motion.execution import Execution, execute
-from memetik.motion.moves import Mover, allowed
+from memetik.motion.moves import Mover, allowed, resting_on
 from memetik.motion.simulation import Simulation
 from memetik.motion.task import SCRIPTS, Pick, Place, Step, Task
+from memetik.motion.task_report import StepReport, TaskError, TaskReport
 from memetik.motion.trajectory import Trajectory
-from memetik.robot.description import Description, Joint, Link
-from memetik.robot.robot import Robot
 from memetik.robot.transforms import inverse, transform
 from memetik.scene.exact import CollisionModel
-from memetik.scene.scene import Scene
 
 logger = logging.getLogger(__name__)
 
-_CONTACT = 0.005  # metres within which an object counts as lying on another
 _GRIP_TRIES = 10  # how often a gripper's motion is sent again where the driver stopped early
 _HELD = 0.03  # metres that an object may slip in the gripper before it counts as lost
-
-
-class TaskError(MemetikError):
-    """A step of a task cannot be done; says which and why."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StepReport:
-    """One step that was tried: what, whether it went well, seconds to plan and to run, and what there is to say."""
-
-    label: str
-    success: bool
-    planning: float = 0.0
-    running: float = 0.0
-    recoveries: int = 0
-    message: str = ""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TaskReport:
-    """What became of a task. `placed` tells of each placed object how far it lies from its target, metres."""
-
-    success: bool
-    steps: tuple[StepReport, ...]
-    placed: dict[str, float]
-    message: str
-    notes: tuple[str, ...] = ()
-    duration: float = 0.0
-    """Seconds of the driver's time."""
-
-    @property
-    def failed(self) -> StepReport | None:
-        """The step that failed, None if none did."""
-        return next((step for step in self.steps if not step.success), None)
 
 
 def run_task(
@@ -129,7 +91,7 @@ class Sequencer:
                         watch(report)
         except TaskError as error:
             message = str(error)
-            reports.append(StepReport(getattr(error, "label", "step"), False, message=message))
+            reports.append(StepReport(error.label, False, message=message))
             if watch is not None:
                 watch(reports[-1])
         placed = self._placed()
@@ -187,7 +149,7 @@ class Sequencer:
         gripper, script = self.task.gripper, SCRIPTS[pick.script]
         assert gripper is not None
         if self.held is not None:
-            raise _error(f"pick {pick.item}", f"the gripper still holds {self.held!r}")
+            raise TaskError(f"pick {pick.item}", f"the gripper still holds {self.held!r}")
         if gripper.open:
             yield self._grip(dict(gripper.open), f"pick {pick.item}: open")
         self._look()
@@ -214,7 +176,7 @@ class Sequencer:
         assert gripper is not None
         label = f"place {place.item}"
         if self.held != place.item:
-            raise _error(label, f"the gripper holds {self.held!r}" if self.held else "the gripper holds nothing")
+            raise TaskError(label, f"the gripper holds {self.held!r}" if self.held else "the gripper holds nothing")
         begin = time.perf_counter()
         mover, q = self._planner(), self._arm_q()
         self.targets[place.item] = place.pose
@@ -286,7 +248,7 @@ class Sequencer:
         logger.info("%s: %s", label, report.explain())
         if not report.success:
             rest = "The arm is at rest." if report.at_rest else "The arm still moves."
-            raise _error(label, f"{report.reason}: {report.message} {rest}")
+            raise TaskError(label, f"{report.reason}: {report.message} {rest}")
         return StepReport(label, True, planning, report.duration, report.recoveries)
 
     # what is held
@@ -320,14 +282,14 @@ class Sequencer:
         now = inverse(self.simulation.pose(self._tool)) @ self.simulation.pose(item)
         slipped = float(np.linalg.norm(now[:3, 3] - self.scene[item].pose[:3, 3]))
         if slipped > _HELD:
-            raise _error(label, f"{item!r} has slipped by {1e3 * slipped:.0f} mm and is not held")
+            raise TaskError(label, f"{item!r} has slipped by {1e3 * slipped:.0f} mm and is not held")
         self.scene.move(item, now)
 
     def _supports(self, item: str, pose: np.ndarray | None = None) -> tuple[tuple[str, str], ...]:
         """What the object lies on, or will: it touches that at the beginning of a lift and at the end of a descent."""
         if pose is None:
             pose = self.task.robot.pose(self._tool, self._whole_q()) @ self.scene[item].pose
-        return tuple((item, name) for name in _resting_on(self.scene, item, pose))
+        return tuple((item, name) for name in resting_on(self.scene, item, pose))
 
     def _placed(self) -> dict[str, float]:
         result = {}
@@ -414,24 +376,4 @@ class Sequencer:
         try:
             return plan()
         except MemetikError as error:
-            raise _error(label, str(error)) from None
-
-
-def _error(label: str, why: str) -> TaskError:
-    error = TaskError(f"{label}: {why}")
-    error.label = label  # type: ignore[attr-defined]
-    return error
-
-
-def _resting_on(scene: Scene, item: str, pose: np.ndarray) -> tuple[str, ...]:
-    """The objects of the world that come within `_CONTACT` of an object at `pose`."""
-    around = scene.copy()
-    record = around.remove(item)
-    around.attach(item, record.shape, link="carrier", pose=pose, padding=_CONTACT, solid=record.solid)
-    links = (Link("ground"), Link("carrier"))
-    rail = Joint("rail", "prismatic", "ground", "carrier", lower=(0.0,), upper=(1.0,))
-    carrier = Robot(Description("carrier", links, (rail,)))
-    for other in [other.name for other in around.attached_objects if other.name != item]:
-        around.remove(other)
-    contacts = CollisionModel(carrier, around).contacts([0.0])
-    return tuple(dict.fromkeys(name for c in contacts for name in (c.first, c.second) if name != item))
+            raise TaskError(label, str(error)) from None
