@@ -87,6 +87,17 @@ def default_pairs(robot: Robot) -> Pairs:
     return known | adjacent_pairs(robot) if known else _always_or_adjacent(robot)
 
 
+@lru_cache(maxsize=64)
+def pairs_always_within(robot: Robot, margin: float) -> Pairs:
+    """The pairs of links that come nearer than `margin` to each other in every one of `DEFAULT_SAMPLES` postures."""
+    from memetik.scene.exact import CollisionModel
+
+    if margin <= 0.0:
+        return frozenset()
+    model = CollisionModel(robot, None, allowed=default_pairs(robot), padding=0.5 * margin)
+    return model.always_colliding(sample_postures(robot, DEFAULT_SAMPLES, 0))
+
+
 def _always_or_adjacent(robot: Robot) -> Pairs:
     from memetik.scene.exact import CollisionModel
 

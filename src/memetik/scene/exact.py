@@ -104,16 +104,16 @@ class CollisionModel:
 
     # answers
 
-    def collides(self, q: Any) -> Any:
-        """Whether a posture (dof,) collides; for postures (N, dof) an array (N,) of answers."""
+    def collides(self, q: Any, margin: float = 0.0) -> Any:
+        """Whether a posture (dof,) comes nearer than `margin` to anything; for postures (N, dof) an array (N,)."""
         layout, q = self._current(), self._checked(q)
         if q.ndim == 1:
-            return self._scratch(layout).first_collision(self._poses(layout, q)) is not None
+            return self._scratch(layout).first_collision(self._poses(layout, q), margin) is not None
         answers = np.zeros(len(q), dtype=bool)
         scratch = self._scratch(layout)
         for start in range(0, len(q), _CHUNK):
             poses = self._poses(layout, q[start : start + _CHUNK])
-            answers[start : start + _CHUNK] = scratch.collide_each(poses)
+            answers[start : start + _CHUNK] = scratch.collide_each(poses, margin)
         return answers
 
     def colliding_pair(self, q: Any) -> tuple[str, str] | None:
@@ -193,6 +193,10 @@ class CollisionModel:
     def update(self) -> None:
         """Take over the scene's changes now, instead of at the next question."""
         self._current()
+
+    def prepare(self) -> None:
+        """Make now what the questions of this thread need: trees over triangles, tests of inside, tests of pairs."""
+        self._scratch(self._current()).prepare()
 
     def count_collisions(self, q: np.ndarray) -> dict[tuple[str, str], int]:
         """For each checked pair of names, in how many of the postures (N, dof) it collides."""

@@ -173,42 +173,50 @@ class Scratch:
             self._put(index, pose)
         self._centres, self._halves = self.layout.boxes(poses)
 
-    def candidates(self) -> np.ndarray:
-        """The pairs whose boxes come closer than their margins."""
-        return np.flatnonzero(self.layout.gaps(self._centres, self._halves) <= self.layout.margins)
+    def candidates(self, margin: float = 0.0) -> np.ndarray:
+        """The pairs whose boxes come closer than their margins, and `margin` more."""
+        return np.flatnonzero(self.layout.gaps(self._centres, self._halves) <= self.layout.margins + margin)
 
     def overlaps(self, poses: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """For poses (N, moving, 4, 4): each posture's, and the pairs whose boxes come too close there."""
         return [(poses[row], np.flatnonzero(close)) for row, close in enumerate(self._close(poses))]
 
-    def collide_each(self, poses: np.ndarray) -> np.ndarray:
-        """Whether each of N postures, by their poses (N, moving, 4, 4), collides."""
+    def collide_each(self, poses: np.ndarray, margin: float = 0.0) -> np.ndarray:
+        """Whether each of N postures, by their poses (N, moving, 4, 4), comes nearer than `margin` to anything."""
         answers = np.zeros(len(poses), dtype=bool)
         layout = self.layout
-        for row, close in enumerate(self._close(poses)):
+        for row, close in enumerate(self._close(poses, margin)):
             pairs = np.flatnonzero(close)
             if not len(pairs):
                 continue
             for index in {*layout.first[pairs].tolist(), *layout.second[pairs].tolist()}:
                 if index < layout.moving:
                     self._put(index, poses[row, index])
-            answers[row] = any(self.pair_collides(pair) for pair in pairs.tolist())
+            answers[row] = any(self.pair_collides(pair, margin) for pair in pairs.tolist())
         return answers
 
-    def first_collision(self, poses: np.ndarray) -> int | None:
-        """A pair that collides at poses (moving, 4, 4), None where none does."""
+    def first_collision(self, poses: np.ndarray, margin: float = 0.0) -> int | None:
+        """A pair that comes nearer than `margin` at poses (moving, 4, 4), None where none does."""
         layout = self.layout
         self._centres, self._halves = layout.boxes(poses)
-        pairs = self.candidates()
+        pairs = self.candidates(margin)
         for index in {*layout.first[pairs].tolist(), *layout.second[pairs].tolist()}:
             if index < layout.moving:
                 self._put(index, poses[index])
-        return next((pair for pair in pairs.tolist() if self.pair_collides(pair)), None)
+        return next((pair for pair in pairs.tolist() if self.pair_collides(pair, margin)), None)
 
-    def pair_collides(self, pair: int) -> bool:
-        """Whether a pair of placed bodies comes closer than its margin."""
+    def pair_collides(self, pair: int, more: float = 0.0) -> bool:
+        """Whether a pair of placed bodies comes closer than its margin, and `more`."""
         test, first, second, margin = self._ready[pair] or self._prepare(pair)
-        return test.collides(first, second, margin)
+        return test.collides(first, second, margin + more)
+
+    def prepare(self) -> None:
+        """Make the tests of all pairs."""
+        for pair, ready in enumerate(self._ready):
+            if ready is None:
+                for body in self._prepare(pair)[1:3]:
+                    if body.geometry.inside is not None:
+                        body.geometry.inside.prepare()
 
     def separation(self, pair: int) -> Separation:
         """The signed distance of a pair of placed bodies, without padding."""
@@ -253,9 +261,9 @@ class Scratch:
             least = min(least, (found.distance - self.layout.margins[pair]) / speeds[pair])
         return least
 
-    def _close(self, poses: np.ndarray) -> np.ndarray:
-        """(N, pairs) whether the boxes of a pair come closer than its margin."""
-        return self.layout.gaps(*self.layout.boxes(poses)) <= self.layout.margins
+    def _close(self, poses: np.ndarray, margin: float = 0.0) -> np.ndarray:
+        """(N, pairs) whether the boxes of a pair come closer than its margin, and `margin` more."""
+        return self.layout.gaps(*self.layout.boxes(poses)) <= self.layout.margins + margin
 
     def _put(self, index: int, pose: np.ndarray) -> None:
         placed = self._placed[index]

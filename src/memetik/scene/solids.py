@@ -96,6 +96,11 @@ class InsideTest:
         self._low, self._high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
         self._columns: list[_Columns] = []
 
+    def prepare(self) -> None:
+        """Sort the triangles for the first direction now, instead of at the first question."""
+        if not self._columns:
+            self._columns.append(_Columns(self._triangles, np.array(_DIRECTIONS[0])))
+
     def contains(self, point: np.ndarray) -> bool:
         """Whether a point (3,) is inside."""
         if (point < self._low).any() or (point > self._high).any():

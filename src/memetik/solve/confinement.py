@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import time
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 
-from memetik.errors import InvalidInputError
+from memetik.errors import InvalidInputError, MissingExtraError
 
 if TYPE_CHECKING:
     from memetik.robot.robot import Robot
+
+logger = logging.getLogger(__name__)
 
 
 class Confinement:
@@ -18,10 +23,15 @@ class Confinement:
     are nowhere too small, and exactly. The search moves among the first; an answer that is free among the second is
     certain; between the two the exact geometry decides.
 
-    The scene is seen as it is at each solve. Fields and fits are prepared here, once, and kept on disk.
+    The scene is seen as it is at each solve. What is costly (fields, fits, trees over triangles) is prepared when the
+    problem is made, and again when the scene got other shapes, before a solve's clock starts; fields and fits are kept
+    on disk. `preparation_time` is the sum of it, seconds.
+
+    Links that come nearer to each other than `margin` in every posture are not kept that far apart: no posture could.
     """
 
     def __init__(self, robot: Robot, scene: Any, self_collision: bool, margin: float):
+        from memetik.scene.allowed import default_pairs, pairs_always_within
         from memetik.scene.fast import FastModel
         from memetik.scene.scene import Scene
 
@@ -30,30 +40,46 @@ class Confinement:
                 f"scene= is an mk.Scene or an object with a method collides(q), not {type(scene).__name__}."
             )
         self.robot, self.scene, self.self_collision, self.margin = robot, scene, self_collision, margin
-        self.tight = FastModel(robot, scene, "tight", self_collision=self_collision)
-        self.certain = FastModel(robot, scene, "conservative", self_collision=self_collision)
-        self.preparation_time = self.tight.preparation_time + self.certain.preparation_time
+        begin = time.perf_counter()
+        allowed = default_pairs(robot) | pairs_always_within(robot, margin) if self_collision else frozenset()
+        self._allowed = allowed
+        self.tight = FastModel(robot, scene, "tight", allowed=allowed, self_collision=self_collision)
+        self.certain = FastModel(robot, scene, "conservative", allowed=allowed, self_collision=self_collision)
+        self.preparation_time = 0.0
         self._exact: Any = None
+        self._seen: Any = None
+        self._prepare(begin)
 
     @property
     def exact(self) -> Any:
-        """The exact model (coal), made when it is first asked."""
+        """The exact model (coal)."""
         if self._exact is None:
             from memetik.scene.exact import CollisionModel
 
-            self._exact = CollisionModel(self.robot, self.scene, self_collision=self.self_collision)
+            self._exact = CollisionModel(
+                self.robot, self.scene, allowed=self._allowed, self_collision=self.self_collision
+            )
         return self._exact
 
     def touches(self, q: np.ndarray) -> bool:
         """Whether the exact geometry at a posture is nearer than the margin to anything."""
-        if self.margin > 0.0:
-            return bool(self.exact.distance(q) < self.margin)
-        return bool(self.exact.collides(q))
+        return bool(self.exact.collides(q, self.margin))
 
     def arguments(self) -> tuple[Any, Any, float, Any]:
         """What `_core.Problem.solve` takes: the two worlds as they are now, the margin and the exact verdict."""
+        if self.scene is not None and self.scene.snapshot() is not self._seen:
+            self._prepare(time.perf_counter())
         return self.tight.world, self.certain.world, self.margin, self.touches
 
+    def _prepare(self, begin: float) -> None:
+        """Make all that the scene as it is now needs; `begin` is when the clock started."""
+        self._seen = None if self.scene is None else self.scene.snapshot()
+        _ = self.tight.world, self.certain.world
+        with contextlib.suppress(MissingExtraError):  # raised where exact geometry has to decide
+            self.exact.prepare()
+        spent = time.perf_counter() - begin
+        self.preparation_time += spent
+        logger.debug("prepared the collision models of %r in %.3g s", self.robot.name, spent)
 
 _in_use: WeakValueDictionary[Any, Confinement] = WeakValueDictionary()
 
