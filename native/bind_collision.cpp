@@ -16,6 +16,7 @@
 #include "collision_kernels.h"
 #include "dispatch.h"
 #include "distance_field.h"
+#include "openings.h"
 #include "owned_collision.h"
 
 namespace nb = nanobind;
@@ -142,6 +143,22 @@ std::pair<std::vector<int>, std::vector<bool>> cover_balls(Input<double> centres
   }
   return {std::vector<int>(cover.chosen.begin(), cover.chosen.end()),
           std::vector<bool>(cover.covered.begin(), cover.covered.end())};
+}
+
+nb::tuple openings(Input<double> distance, double ratio) {
+  const size_t nz = distance.ndim() == 3 ? distance.shape(0) : 0, ny = nz ? distance.shape(1) : 0,
+               nx = nz ? distance.shape(2) : 0;
+  check_shape(distance, "distance", {nz, ny, nx});
+  if (nx < 2 || ny < 2 || nz < 2) throw std::invalid_argument("distance must have at least two cells along each axis.");
+  const int64_t cells[3] = {int64_t(nx), int64_t(ny), int64_t(nz)};
+  Openings found;
+  {
+    nb::gil_scoped_release release;
+    found = find_openings(distance.data(), cells, ratio);
+  }
+  auto *labels = new std::vector<int32_t>(std::move(found.label));
+  nb::capsule owner(labels, [](void *p) noexcept { delete static_cast<std::vector<int32_t> *>(p); });
+  return nb::make_tuple(nb::ndarray<nb::numpy, int32_t>(labels->data(), {nz, ny, nx}, owner), found.cell, found.width);
 }
 
 Placement placement_from(const double *rows) {
@@ -374,6 +391,8 @@ void bind_collision(nb::module_ &m) {
   m.attr("FIELD_BRICK") = kBrick;
   m.def("mesh_distance", &mesh_distances, "vertices"_a, "faces"_a, "points"_a, "out"_a, "threads"_a,
         "Exact unsigned distances from points (N, 3) to a mesh.");
+  m.def("openings", &openings, "distance"_a, "ratio"_a,
+        "Per cell of a grid of distances (z, y, x) its opening, or -1; the openings' cells and widths.");
   m.def("cover_balls", &cover_balls, "centres"_a, "radii"_a, "samples"_a, "margins"_a, "threads"_a,
         "Numbers of few balls that cover all samples that any ball covers, and per sample whether it is covered.");
 

@@ -80,15 +80,18 @@ Problem *make_problem(const Tree &tree, const std::vector<PointTuple> &points, c
 nb::object solve_one(const Problem &problem, nb::tuple targets, Input<double> posture, const Settings &settings,
                      std::optional<Input<double>> base, nb::object valid, nb::object callback,
                      const CollisionWorld *world, const CollisionWorld *certain_world, double margin,
-                     nb::object touches) {
+                     nb::object touches, const Problem *guide, std::optional<Input<double>> guide_point,
+                     std::optional<Input<double>> hints) {
   BoundRequest bound(problem, settings, valid, callback, touches);
   if (!bound.take(targets, posture) || !bound.place(base, world, certain_world, margin)) return nb::none();
+  bound.lead(guide, guide_point, hints);
   Outcome outcome;
   {
     nb::gil_scoped_release release;
     outcome = solve(problem, bound.request);
   }
-  if (bound.raised || outcome.ending == Ending::interrupted || outcome.ending == Ending::failed || PyErr_Occurred())
+  bound.predicates.raise();
+  if (outcome.ending == Ending::interrupted || outcome.ending == Ending::failed || PyErr_Occurred())
     throw nb::python_error();
   return nb::cast(std::move(outcome));
 }
@@ -294,7 +297,9 @@ void bind_problem(nb::module_ &m) {
       .def_rw("round_iterations", &SearchOptions::round_iterations)
       .def_rw("refine_patience", &SearchOptions::refine_patience)
       .def_rw("seed_patience", &SearchOptions::seed_patience)
-      .def_rw("closed_form", &SearchOptions::closed_form);
+      .def_rw("closed_form", &SearchOptions::closed_form)
+      .def_rw("climb", &SearchOptions::climb)
+      .def_rw("push", &SearchOptions::push);
 
   nb::class_<Settings>(m, "Settings", "How long and how a problem is solved.")
       .def(nb::init<double, int64_t, int64_t, uint64_t, uint64_t, int, double, int64_t, int64_t, double, bool, bool,
@@ -347,6 +352,8 @@ void bind_problem(nb::module_ &m) {
       .def_prop_ro("bred_starts", [](const Outcome &o) { return o.counts.bred_starts; })
       .def_prop_ro("wipeouts", [](const Outcome &o) { return o.counts.wipeouts; })
       .def_prop_ro("rejected", [](const Outcome &o) { return o.counts.rejected; })
+      .def_ro("guided", &Outcome::guided)
+      .def_ro("untouched", &Outcome::untouched)
       .def_ro("island", &Outcome::island)
       .def_ro("generation", &Outcome::generation);
 
@@ -385,7 +392,7 @@ void bind_problem(nb::module_ &m) {
            "world"_a = nb::none(), "Weighted residuals (N, rows) and their Jacobians (N, rows, variables).")
       .def("solve", &solve_one, "targets"_a, "posture"_a, "settings"_a, "base"_a = nb::none(), "valid"_a = nb::none(),
            "callback"_a = nb::none(), "world"_a = nb::none(), "certain_world"_a = nb::none(), "margin"_a = 0.0,
-           "touches"_a = nb::none())
+           "touches"_a = nb::none(), "guide"_a = nb::none(), "guide_point"_a = nb::none(), "hints"_a = nb::none())
       .def("solve_quick", &solve_quick, "targets"_a, "seed"_a.none(), "settings"_a, "rng"_a.none())
       .def("are_clean", &are_clean, "target"_a, "values"_a)
       .def("solve_batch", &solve_batch, "targets"_a, "postures"_a, "settings"_a, "bases"_a.none(), "count"_a,

@@ -5,6 +5,7 @@
 #include <nanobind/ndarray.h>
 
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -48,18 +49,76 @@ inline void apply(const Settings &s, SolveRequest &request) {
   request.approximate = s.approximate, request.trace = s.trace;
 }
 
+// Predicates in Python, asked from any thread. The first error is kept and raised at the end.
+class Predicates {
+ public:
+  explicit Predicates(int dof) : dof_(dof) {}
+
+  // What the predicate says of a posture; where it raises, `otherwise`, which ends the search.
+  bool ask(const nb::object &predicate, const double *q, bool otherwise) {
+    nb::gil_scoped_acquire acquire;
+    if (error_) return otherwise;
+    try {
+      return nb::cast<bool>(nb::bool_(predicate(to_numpy({q, q + dof_}))));
+    } catch (nb::python_error &error) {
+      error_ = std::make_unique<nb::python_error>(std::move(error));
+      return otherwise;
+    }
+  }
+
+  void raise() {
+    if (!error_) return;
+    error_->restore();
+    error_.reset();
+    throw nb::python_error();
+  }
+
+ private:
+  int dof_;
+  std::unique_ptr<nb::python_error> error_;
+};
+
+// Takes over what a robot must not touch.
+inline void surround(const Problem &problem, const CollisionWorld *world, const CollisionWorld *certain_world,
+                     double margin, SolveRequest &request) {
+  if ((world == nullptr) != (certain_world == nullptr))
+    throw std::invalid_argument("a world comes with its certain version.");
+  if (problem.view().contact_count && !world) throw std::invalid_argument(kNeedsWorld);
+  if (!world) return;
+  const size_t axes = problem.collision_axes().size();
+  if (axes == 0) throw std::invalid_argument("this problem was made without bodies.");
+  if (size_t(world->robot().axis_count) > axes || size_t(certain_world->robot().axis_count) > axes)
+    throw std::invalid_argument("the world was made for a robot with more axes.");
+  request.world = world, request.certain_world = certain_world, request.margin = margin;
+}
+
+// Takes over a problem that is solved first, and the point it has as its last open target.
+inline void add_guide(const Problem &problem, const Problem *guide, const double *point, SolveRequest &request) {
+  if (!guide) return;
+  if (guide->targets().size() != problem.targets().size() + 1 || guide->targets().back().size != 3 ||
+      guide->view().dof != problem.view().dof)
+    throw std::invalid_argument("a guide has the problem's targets and one point more.");
+  request.guide = guide;
+  request.guide_targets = request.targets;
+  request.guide_targets.push_back(point);
+}
+
 class BoundRequest {
  public:
   BoundRequest(const Problem &problem, const Settings &settings, nb::object valid, nb::object callback,
                nb::object touches)
-      : problem_(problem), valid_(valid), touches_(touches), python_{callback, &problem} {
+      : predicates(problem.view().dof),
+        problem_(problem),
+        valid_(valid),
+        touches_(touches),
+        python_{callback, &problem} {
     apply(settings, request);
     if (!callback.is_none())
       request.callback = call_python, request.context = &python_;
     else if (problem.view().callback_count)
       throw std::invalid_argument("this problem has goals of the user's own, and no callback was given.");
-    if (!valid.is_none()) request.valid = [this](const double *q) { return ask(valid_, q, true); };
-    if (!touches.is_none()) request.touches = [this](const double *q) { return ask(touches_, q, false); };
+    if (!valid.is_none()) request.valid = [this](const double *q) { return predicates.ask(valid_, q, true); };
+    if (!touches.is_none()) request.touches = [this](const double *q) { return predicates.ask(touches_, q, false); };
     request.interrupted = [] {
       nb::gil_scoped_acquire acquire;
       return PyErr_CheckSignals() != 0;
@@ -92,41 +151,36 @@ class BoundRequest {
   bool place(const std::optional<Input<double>> &base, const CollisionWorld *world, const CollisionWorld *certain_world,
              double margin) {
     if (base) base_ = to_placement(*base), request.base = &base_;
-    if ((world == nullptr) != (certain_world == nullptr))
-      throw std::invalid_argument("a world comes with its certain version.");
-    if (world) {
-      const size_t axes = problem_.collision_axes().size();
-      if (axes == 0) throw std::invalid_argument("this problem was made without bodies.");
-      if (size_t(world->robot().axis_count) > axes || size_t(certain_world->robot().axis_count) > axes)
-        throw std::invalid_argument("the world was made for a robot with more axes.");
-      request.world = world, request.certain_world = certain_world, request.margin = margin;
-    }
-    if (problem_.view().contact_count && !world) throw std::invalid_argument(kNeedsWorld);
+    surround(problem_, world, certain_world, margin, request);
     return true;
   }
 
-  SolveRequest request;
-  bool raised = false;  // a predicate in Python did
-
- private:
-  // What a predicate in Python says of a posture; where it raises, `otherwise`, which ends the search.
-  bool ask(const nb::object &predicate, const double *q, bool otherwise) {
-    nb::gil_scoped_acquire acquire;
-    if (raised) return otherwise;
-    try {
-      return nb::cast<bool>(nb::bool_(predicate(to_numpy({q, q + problem_.view().dof}))));
-    } catch (nb::python_error &error) {
-      error.restore();
-      raised = true;
-      return otherwise;  // the error is raised when the search has ended
+  // Postures to start from, (N, dof), and a problem to solve first.
+  void lead(const Problem *guide, const std::optional<Input<double>> &point,
+            const std::optional<Input<double>> &hints) {
+    const size_t dof = size_t(problem_.view().dof);
+    if (guide) {
+      if (!point) throw std::invalid_argument("a guide needs its point.");
+      check_shape(*point, "guide_point", {3});
+      guide_point_ = *point;
+      add_guide(problem_, guide, guide_point_.data(), request);
     }
+    if (!hints) return;
+    hints_ = *hints;
+    check_shape(hints_, "hints", {hints_.ndim() == 2 ? hints_.shape(0) : 0, dof});
+    check_finite(hints_.data(), hints_.size(), "hints");
+    for (size_t k = 0; k < hints_.shape(0); ++k) request.hints.push_back(hints_.data() + k * dof);
   }
 
+  SolveRequest request;
+  Predicates predicates;
+
+ private:
   const Problem &problem_;
   nb::object valid_, touches_;
   PythonCallback python_;
   std::vector<Input<double>> arrays_;
-  Input<double> posture_;
+  Input<double> posture_, guide_point_, hints_;
   Placement base_;
 };
 

@@ -65,7 +65,8 @@ class BoundStage {
     check_finite(variables.data(), variables.size(), "variables");
     Answer answer;
     const bool success = stage_->check(variables.data(), answer);
-    if (bound_.raised || PyErr_Occurred()) throw nb::python_error();
+    bound_.predicates.raise();
+    if (PyErr_Occurred()) throw nb::python_error();
     if (answer.errors.empty()) answer.errors.assign(size_t(problem_.view().term_count), 0.0);
     return nb::make_tuple(success, to_numpy(answer.q), to_numpy(answer.errors));
   }
@@ -77,7 +78,8 @@ class BoundStage {
       nb::gil_scoped_release release;
       outcome = stage_->refine(variables.data());
     }
-    if (bound_.raised || outcome.ending == Ending::interrupted || outcome.ending == Ending::failed || PyErr_Occurred())
+    bound_.predicates.raise();
+    if (outcome.ending == Ending::interrupted || outcome.ending == Ending::failed || PyErr_Occurred())
       throw nb::python_error();
     return outcome;
   }

@@ -12,6 +12,7 @@ void bind_kinematics(nanobind::class_<Tree> &tree);
 void bind_geometry(nanobind::module_ &m);
 void bind_problem(nanobind::module_ &m);
 void bind_stage(nanobind::module_ &m);
+void bind_confined(nanobind::module_ &m);
 void bind_tracker(nanobind::module_ &m);
 void bind_collision(nanobind::module_ &m);
 void bind_motion(nanobind::module_ &m);

@@ -16,6 +16,9 @@ inline namespace MEMETIK_ARCH {
 
 constexpr double kHingeWeight = 0.01, kPushDamping = 30.0, kPushStep = 0.6;
 constexpr int kPushIterations = 60, kPushStagnation = 8;
+constexpr int kDoubtPatience = 12;
+constexpr double kStiffWeight = 30.0, kStiffDamping = 1e-2;
+constexpr int kApproachIterations = 80;
 constexpr int kClimbFirst = 8, kClimbChildren = 52, kClimbPatience = 6;
 
 struct Climb {
@@ -55,12 +58,18 @@ struct Climb {
 struct Confined {
   Climb climb;
   bool pushing[kWidth];
+  bool hinted[kWidth];  // its start was given: where that touches, it is near to something that does not
   double damping[kWidth], merit[kWidth];
   HingeScratch scratch;
+  // A posture that only exact geometry can decide on. That is dear: for a while the search goes on for one beyond
+  // doubt.
+  double *doubtful;
+  int32_t doubt;  // iterations left; -1: there is none
 
   void layout(const ProblemView &v, Arena &arena) {
     const int n = v.variable_count;
     climb.best = arena.take<double>(n);
+    doubtful = arena.take<double>(n);
     scratch.row = arena.take<Lane>(n);
     scratch.used = arena.take<int32_t>(n);
     scratch.marked = arena.take<uint8_t>(n);
@@ -68,8 +77,9 @@ struct Confined {
 
   void start(const ProblemView &v) {
     climb.restart();
+    doubt = -1;
     for (int i = 0; i < v.variable_count; ++i) scratch.marked[i] = 0;
-    for (int lane = 0; lane < kWidth; ++lane) pushing[lane] = false;
+    for (int lane = 0; lane < kWidth; ++lane) pushing[lane] = hinted[lane] = false;
   }
 
   bool any_pushing() const {
@@ -98,19 +108,21 @@ inline unsigned blocked_lanes(const IslandControl &c, const Evaluation &e, unsig
   return bits(collides(*c.collision, c.collision_axes, e.axes, c.margin, ~mask_of(lanes))) & lanes;
 }
 
-inline bool is_certain(const IslandControl &c, const Evaluation &e, int lane) {
-  if (!c.collision) return true;
-  return !bits(collides(*c.certain, c.collision_axes, e.axes, c.margin, ~mask_of(1u << lane)));
+// Of the lanes given, those that are free of contacts beyond doubt.
+inline unsigned certain_lanes(const IslandControl &c, const Evaluation &e, unsigned lanes) {
+  if (!c.collision || !lanes) return lanes;
+  return lanes & ~bits(collides(*c.certain, c.collision_axes, e.axes, c.margin, ~mask_of(lanes)));
 }
 
-// One step of all lanes when some push: those see the hinges, the others the musts alone. `merit` of the pushing lanes
-// is the cost with the hinges.
-inline Lane add_hinges(const ProblemView &v, const IslandControl &c, Evaluation &e, Step &s, const Confined &confined) {
+// Adds the hinges of the lanes that push to the step's gradient and matrix; the others see the musts alone. Returns
+// what the hinges cost.
+inline Lane add_hinges(const ProblemView &v, const IslandControl &c, Evaluation &e, Step &s, const Confined &confined,
+                       double weight = kHingeWeight) {
   Lane margin(-kFar);
   for (int lane = 0; lane < kWidth; ++lane)
     if (confined.pushing[lane]) set(margin, lane, c.hinge_margin);
   const Placed where = placed(c.collision_axes, e.axes);
-  HingeSink sink{*c.collision, where,     confined.scratch, v.variable_count, kHingeWeight,
+  HingeSink sink{*c.collision, where,     confined.scratch, v.variable_count, weight,
                  margin,       Lane(0.0), s.gradient,       s.matrix,         0};
   all_contacts(*c.collision, where, sink);
   return sink.cost;

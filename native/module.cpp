@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
   memetik::bind_geometry(m);
   memetik::bind_problem(m);
   memetik::bind_stage(m);
+  memetik::bind_confined(m);
   memetik::bind_tracker(m);
   memetik::bind_collision(m);
   memetik::bind_motion(m);

@@ -155,6 +155,8 @@ struct SearchOptions {
       48;  // local optima of the preferences in a row that bring nothing better end their refinement
   int32_t seed_patience = 16;  // iterations the seed's own basin may still take once another has an answer
   bool closed_form = true;     // where the arm has one
+  bool climb = true;           // in a scene, islands improve postures that touch by their free length,
+  bool push = true;            // or by pushing contacts away; with both, every other island does the other
 };
 
 struct Candidate {

@@ -54,6 +54,9 @@ struct IslandControl {
   const CollisionView *certain;  // the same, with bodies and fields that are nowhere too small
   double margin, hinge_margin;
   bool redundant;  // the musts leave freedom: a posture that touches can be improved
+  // Postures to start from before any other, active variables of each.
+  const double *hints;
+  int32_t hint_count;
   Random random;
   int32_t index;  // which island
   Counts counts;
@@ -86,6 +89,9 @@ struct SearchKernels {
   void (*reject)(const ProblemView &, const SearchOptions &, void *island, IslandControl &);
   // Moves `q` (active variables) to the nearest local minimum of the musts' cost, downhill only; returns that cost.
   double (*polish)(const ProblemView &, const SearchOptions &, void *island, IslandControl &, double *q);
+  // Goes downhill in the musts' cost from `q` and other places among contacts as stiff hinges, and leaves in `q` the
+  // best posture without contacts, by the certain model; returns its cost, 1e300 where there is none.
+  double (*approach)(const ProblemView &, const SearchOptions &, void *island, IslandControl &, double *q);
   // At count postures (count x variables), for tests and other methods: cost of the musts and of the preferences,
   // residual (rows) and Jacobian (rows x variables) of the terms up to a priority; null: not wanted.
   bool (*evaluate)(const ProblemView &, void *memory, IslandControl &, const double *q, int count, int priority,

@@ -26,6 +26,16 @@ constexpr double kTurn = 6.283185307179586;
 constexpr double kSlack = 1.0 + 1e-9;
 // Contacts push from this much clearance on, beyond what is asked for.
 constexpr double kHingeMargin = 1.5e-3;
+// Rounds of an island before the next one's turn, where postures are climbed: enough for a climb from start to end.
+constexpr int kConfinedRounds = 8;
+// What a guide may spend: evaluations, and the share of the time.
+constexpr int64_t kGuideEvaluations = 2400;
+constexpr double kGuideShare = 0.5;
+// Calls of the kernel that approaches a target among contacts: these many, and more while none has found a free
+// posture.
+constexpr int kApproaches = 3, kMostApproaches = 12;
+// The share of the time for the search, where what is left is for approaching.
+constexpr double kSearchShare = 0.6;
 // Preferences that cost less are met.
 constexpr double kNothingLeft = 1e-14;
 
@@ -148,13 +158,18 @@ class Solve {
     seed_.resize(n);
     put_seed(problem, view_, posture_.data(), seed_.data(), data_.data(), &outcome_.clipped);
     if (request.base) move_base(*request.base);
-    if (request.world) world_ = request.world->view(), certain_ = request.certain_world->view();
+    if (request.world) {
+      world_ = request.world->view(), certain_ = request.certain_world->view();
+      if (problem.demands() < view_.variable_count) rounds_ = kConfinedRounds;
+    }
   }
 
   Outcome run() {
     if (view_.variable_count == 0) return check_only();
     if (request_.first_generation && is_closed(problem_, request_.options) && closed_form()) return conclude();
     if (request_.first_generation && is_plain(problem_, request_) && first_generation()) return conclude();
+    if (request_.guide) follow_guide();
+    take_hints();
     static thread_local Pool pool;
     const size_t bytes = kernels_.island_bytes(view_, request_.options);
     const int islands = request_.options.islands;
@@ -164,8 +179,7 @@ class Solve {
     for (int i = 0; i < islands; ++i) islands_[size_t(i)].memory = memory + bytes * size_t(i);
     outcome_.profile.setup = elapsed();
     advance(0, 0);
-    const bool alone =
-        request_.valid || request_.touches || request_.trace || view_.callback_count > 0 || request_.collect > 0;
+    const bool alone = request_.valid || request_.trace || view_.callback_count > 0 || request_.collect > 0;
     if (request_.threads > 1 && islands > 1 && !alone && !finished(0, 1)) {
       const int workers = std::min(request_.threads, islands);
       std::vector<std::thread> helpers;
@@ -193,12 +207,54 @@ class Solve {
     bool started = false;
   };
 
+  // A problem with more demands may be easier: its answer is where the search starts.
+  void follow_guide() {
+    SolveRequest first = request_;
+    first.guide = nullptr, first.targets = request_.guide_targets, first.threads = 1;
+    first.refine = 0, first.refine_evaluations = 0, first.approximate = false;
+    first.timeout = kGuideShare * request_.timeout;
+    first.evaluations =
+        request_.evaluations < 0 ? kGuideEvaluations : std::min(kGuideEvaluations, request_.evaluations / 2);
+    Outcome outcome = Solve(*request_.guide, first).run();
+    outcome_.counts = outcome.counts;
+    outcome_.profile.verify = outcome.profile.verify, outcome_.profile.predicates = outcome.profile.predicates;
+    if (outcome.ending == Ending::failed || outcome.ending == Ending::interrupted) end(outcome.ending, true);
+    outcome_.guided = outcome.success;
+    if (outcome.success) guided_ = std::move(outcome.q);
+  }
+
+  void take_hints() {
+    const auto take = [&](const double *posture) {
+      for (int i = 0; i < view_.variable_count; ++i)
+        hints_.push_back(std::clamp(posture[view_.sources[i]], view_.lower[i], view_.upper[i]));
+    };
+    if (!guided_.empty()) take(guided_.data());
+    for (const double *posture : request_.hints) take(posture);
+  }
+
+  // Among contacts: the best posture without any, as far as a few searches tell.
+  void approach_among_contacts(IslandState &state) {
+    std::vector<double> nearest = state.best;
+    double least = 1e300;
+    for (int k = 0; k < kApproaches || (least >= 1e300 && k < kMostApproaches); ++k) {
+      if (k > 0 && least < 1e300 && elapsed() > request_.timeout) break;
+      std::vector<double> tried = nearest;
+      const double cost = kernels_.approach(view_, request_.options, state.memory, state.control, tried.data());
+      if (cost < least) least = cost, nearest = tried;
+    }
+    if (least >= 1e300) return;
+    for (IslandState &other : islands_) other.control.best_cost = 1e300;
+    state.best = nearest, state.control.best = state.best.data(), state.control.best_cost = least;
+    outcome_.untouched = true;
+  }
+
   // The best found by any island goes downhill to its local minimum.
   void approach() {
     IslandState *best = nullptr;
     for (IslandState &state : islands_)
       if (state.started && (!best || state.control.best_cost < best->control.best_cost)) best = &state;
     best->control.trace = nullptr;
+    if (request_.world) return approach_among_contacts(*best);
     best->control.best_cost = kernels_.polish(view_, request_.options, best->memory, best->control, best->best.data());
   }
 
@@ -352,15 +408,19 @@ class Solve {
   // Islands worker, worker + workers, ... round by round, in the order that decides who wins.
   void carry(int worker, int workers) {
     const int islands = request_.options.islands;
-    for (int64_t generation = 0;; ++generation)
-      for (int island = worker; island < islands; island += workers) {
-        if (finished(generation, island)) return;
-        if (generation == 0 && island == 0) continue;  // done before
-        advance(generation, island);
-      }
+    for (int64_t turn = 0;; ++turn)
+      for (int island = worker; island < islands; island += workers)
+        for (int64_t generation = turn * rounds_; generation < (turn + 1) * rounds_; ++generation) {
+          if (finished(generation, island)) return;
+          if (generation == 0 && island == 0) continue;  // done before
+          advance(generation, island);
+        }
   }
 
-  int64_t rank(int64_t generation, int island) const { return generation * request_.options.islands + island; }
+  // How many rounds come before this one where all islands take turns of rounds_ rounds each.
+  int64_t rank(int64_t generation, int island) const {
+    return (generation / rounds_ * request_.options.islands + island) * rounds_ + generation % rounds_;
+  }
 
   bool finished(int64_t generation, int island) {
     const int64_t here = rank(generation, island);
@@ -372,7 +432,7 @@ class Solve {
       return end(Ending::evaluations, false);
     if (request_.attempts >= 0 && starts_.load(std::memory_order_relaxed) >= request_.attempts)
       return end(Ending::attempts, true);
-    if (std::isfinite(request_.timeout) && elapsed() > request_.timeout) return end(Ending::timeout, true);
+    if (std::isfinite(request_.timeout) && elapsed() > search_time()) return end(Ending::timeout, true);
     if (island % request_.threads == 0 && request_.interrupted && elapsed() > next_check_) {
       next_check_ = elapsed() + 0.05;
       if (request_.interrupted()) return end(Ending::interrupted, true);
@@ -387,6 +447,10 @@ class Solve {
     if (!outcome_.success && outcome_.ending != Ending::failed) outcome_.ending = ending;
     if (all) stop_.store(true);
     return true;
+  }
+
+  double search_time() const {
+    return request_.approximate && request_.world ? kSearchShare * request_.timeout : request_.timeout;
   }
 
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
@@ -409,6 +473,7 @@ class Solve {
       c.margin = request_.margin, c.hinge_margin = request_.margin + kHingeMargin;
       c.redundant = problem_.demands() < view_.variable_count;
     }
+    if (island == 0 && !hints_.empty()) c.hints = hints_.data(), c.hint_count = int32_t(hints_.size() / n);
     if (request_.trace) c.trace = &Solve::record, c.trace_context = this;
     c.candidate = state.candidate.data(), c.best = state.best.data(), c.best_cost = 1e300;
   }
@@ -467,11 +532,11 @@ class Solve {
 
   // Beyond the goals: nothing is touched, by exact geometry where the fast model leaves a doubt, and the user agrees.
   bool allowed(const std::vector<double> &posture, bool certain) {
-    if (certain && !request_.valid) return true;
+    if ((certain && !request_.valid) || posture == guided_) return true;
     const double begin = elapsed();
     const bool free = certain || (request_.touches && !request_.touches(posture.data()));
     const bool agreed = free && (!request_.valid || request_.valid(posture.data()));
-    outcome_.profile.predicates += elapsed() - begin;
+    if (request_.threads == 1) outcome_.profile.predicates += elapsed() - begin;
     return agreed;
   }
 
@@ -600,12 +665,14 @@ class Solve {
   const SearchKernels &kernels_;
   const Clock::time_point begin_;
   std::vector<double> data_, posture_, seed_, best_;
+  std::vector<double> guided_, hints_;  // the guide's answer; active variables of the postures to start from
   std::vector<IslandState> islands_;
   std::atomic<int64_t> winner_{std::numeric_limits<int64_t>::max()}, starts_{0};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   double next_check_ = 0.05;
   int64_t fruitless_ = 0;
+  int64_t rounds_ = 1;  // of an island before the next one's turn
   Outcome outcome_;
 };
 

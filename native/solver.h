@@ -29,13 +29,18 @@ struct SolveRequest {
   SearchOptions options;
   Callback callback = nullptr;
   void *context = nullptr;
-  bool approximate = false;      // bring the best found to its local minimum where there is no answer
-  bool first_generation = true;  // false: it was tried before
-  bool trace = false;            // keep every individual of every iteration
+  bool approximate = false;           // bring the best found to its local minimum where there is no answer
+  bool first_generation = true;       // false: it was tried before
+  bool trace = false;                 // keep every individual of every iteration
+  std::vector<const double *> hints;  // full postures to start from before any other, seed included
+  // The same goals and more, whose answers are answers here: solved first, for a short while. Its targets.
+  const Problem *guide = nullptr;
+  std::vector<const double *> guide_targets;
   // What must not be touched: as it is, and with bodies and fields that are nowhere too small.
   const CollisionWorld *world = nullptr, *certain_world = nullptr;
   double margin = 0;  // clearance that is asked for
-  // Decides on the exact geometry whether a posture touches anything, where the two worlds disagree.
+  // Decides on the exact geometry whether a posture touches anything, where the two worlds disagree. Called on any of
+  // the threads.
   std::function<bool(const double *posture)> touches;
   // Asked for every posture that meets the goals; false turns it away. Called on the calling thread only.
   std::function<bool(const double *posture)> valid;
@@ -73,6 +78,8 @@ struct Outcome {
   Counts counts{};
   int island = 0;
   int64_t generation = 0;
+  bool guided = false;       // the guide had an answer
+  bool untouched = false;    // the best found is free of contacts, where that was looked for
   std::vector<int> clipped;  // entries of q whose seed was outside its limits
   std::vector<Generation> trace;
   Profile profile{};

@@ -202,7 +202,7 @@ RoundEnd round(const ProblemView &v, const SearchOptions &o, void *memory, Islan
       offered = -1;
     }
     if (offered >= 0) {
-      c.candidate_certain = is_certain(c, r.now, offered);
+      c.candidate_certain = certain_lanes(c, r.now, 1u << offered) != 0;
       c.candidate_lane = offered;
       c.candidate_cost = get(preference, offered);
       for (int i = 0; i < n; ++i) c.candidate[i] = get(r.now.q[i], offered);

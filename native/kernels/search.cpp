@@ -86,7 +86,7 @@ void spawn(const ProblemView &v, const SearchOptions &o, Island &island, IslandC
   double *child = island.start_genes + size_t(lane) * v.variable_count;
   const int species = lane % o.species;
   island.species[lane] = species;
-  island.confined.pushing[lane] = false;
+  island.confined.pushing[lane] = island.confined.hinted[lane] = false;
   if (c.collision && island.confined.climb.child(v, c.random, child)) {
     ++c.counts.bred_starts;
   } else if (island.population[size_t(species) * o.population].used && c.random.uniform() >= o.random_share) {
@@ -166,22 +166,48 @@ void keep_best(const ProblemView &v, Island &island, IslandControl &c) {
   }
 }
 
-RoundEnd offer(const ProblemView &v, Island &island, IslandControl &c, int lane, bool from_waiting) {
+RoundEnd offer(const ProblemView &v, Island &island, IslandControl &c, int lane) {
   island.pending = lane;
   c.candidate_lane = lane;
-  c.candidate_certain = from_waiting ? island.waiting_certain : is_certain(c, island.now, lane);
-  c.candidate_cost = from_waiting ? 0.0 : get(island.cost, lane);
-  for (int i = 0; i < v.variable_count; ++i)
-    c.candidate[i] = from_waiting ? island.waiting_genes[i] : get(island.now.q[i], lane);
+  c.candidate_certain = certain_lanes(c, island.now, 1u << lane) != 0;
+  c.candidate_cost = get(island.cost, lane);
+  for (int i = 0; i < v.variable_count; ++i) c.candidate[i] = get(island.now.q[i], lane);
   return RoundEnd::candidate;
+}
+
+// Offers a posture that was kept.
+RoundEnd offer_kept(const ProblemView &v, Island &island, IslandControl &c, int lane, const double *genes,
+                    bool certain) {
+  island.pending = c.candidate_lane = lane;
+  c.candidate_certain = certain;
+  c.candidate_cost = 0.0;
+  for (int i = 0; i < v.variable_count; ++i) c.candidate[i] = genes[i];
+  return RoundEnd::candidate;
+}
+
+// Of the lanes with an answer, those that exact geometry need not decide on. The others are pushed further from what
+// they nearly touch; the first of them is kept.
+unsigned set_doubtful_aside(const ProblemView &v, Island &island, const IslandControl &c, unsigned inside) {
+  Confined &confined = island.confined;
+  const unsigned certain = certain_lanes(c, island.now, inside);
+  for (int lane = 0; lane < kWidth; ++lane) {
+    if (!(inside & ~certain & 1u << lane)) continue;
+    if (!confined.pushing[lane]) confined.push(lane), island.iterations[lane] = island.stagnant[lane] = 0;
+    if (confined.doubt >= 0) continue;
+    confined.doubt = kDoubtPatience;
+    for (int i = 0; i < v.variable_count; ++i) confined.doubtful[i] = get(island.now.q[i], lane);
+  }
+  return certain;
 }
 
 // What a posture that touches something becomes: a step of the climb (true: its lane starts anew), or a lane that
 // pushes.
-bool improve_blocked(const ProblemView &v, Island &island, IslandControl &c, int lane, double free_length) {
+bool improve_blocked(const ProblemView &v, const SearchOptions &o, Island &island, IslandControl &c, int lane,
+                     double free_length) {
   ++c.counts.blocked;
-  if (!c.redundant) return true;
-  if (lane < kWidth / 2) {
+  if (!c.redundant || !(o.climb || o.push)) return true;
+  const bool pushes = o.push && (!o.climb || c.index % 2 == 1 || island.confined.hinted[lane]);
+  if (!pushes) {
     island.confined.climb.note(v, island.now.q, lane, free_length);
     return true;
   }
@@ -210,7 +236,7 @@ unsigned renew(const ProblemView &v, const SearchOptions &o, Island &island, Isl
       confined.merit[lane] = now;
       over |= island.stagnant[lane] >= kPushStagnation || island.iterations[lane] >= kPushIterations;
     } else if (blocked >> lane & 1) {
-      over = improve_blocked(v, island, c, lane, get(free, lane));
+      over = improve_blocked(v, o, island, c, lane, get(free, lane));
     } else if (!answered) {
       island.stagnant[lane] = progressing >> lane & 1 ? 0 : island.stagnant[lane] + 1;
       over = island.stagnant[lane] >= o.stagnation || island.iterations[lane] >= o.local_iterations;
@@ -252,14 +278,16 @@ void start(const ProblemView &v, const SearchOptions &o, void *memory, IslandCon
   for (int i = 0; i < o.species * o.population; ++i) island.population[i].used = false;
   island.confined.start(v);
   island.pending = island.waiting = -1;
-  island.seed_running = c.index == 0;
+  const int hints = c.hint_count < kWidth ? c.hint_count : kWidth;
+  island.seed_running = c.index == 0 && hints == 0;
   island.patience = o.seed_patience;
   island.last_cost = Lane(kInfinity);
   for (int lane = 0; lane < kWidth; ++lane) {
-    if (lane == 0 && c.index == 0) {
+    if (lane < hints || (lane == hints && c.index == 0)) {
       ++c.counts.starts;
-      island.species[0] = 0;
-      place_lane(v, island, 0, c.seed);
+      island.species[lane] = lane % o.species;
+      island.confined.hinted[lane] = lane < hints;
+      place_lane(v, island, lane, lane < hints ? c.hints + size_t(lane) * v.variable_count : c.seed);
     } else {
       spawn(v, o, island, c, lane);
     }
@@ -282,13 +310,14 @@ RoundEnd run_round(const ProblemView &v, const SearchOptions &o, void *memory, I
     unsigned inside = within_tolerance(v, island);
     const unsigned blocked = c.collision ? blocked_lanes(c, island.now, inside) : 0;
     inside &= ~blocked;
+    if (inside && c.collision && c.redundant && o.push) inside = set_doubtful_aside(v, island, c, inside);
     if (inside) {
-      if (inside & 1 && island.seed_running) return island.seed_running = false, offer(v, island, c, 0, false);
+      if (inside & 1 && island.seed_running) return island.seed_running = false, offer(v, island, c, 0);
       const int lane = __builtin_ctz(inside);
-      if (!island.seed_running) return offer(v, island, c, lane, false);
+      if (!island.seed_running) return offer(v, island, c, lane);
       if (island.waiting < 0) {
         island.waiting = lane;
-        island.waiting_certain = is_certain(c, island.now, lane);
+        island.waiting_certain = certain_lanes(c, island.now, 1u << lane) != 0;
         for (int i = 0; i < v.variable_count; ++i) island.waiting_genes[i] = get(island.now.q[i], lane);
       }
     }
@@ -308,8 +337,10 @@ RoundEnd run_round(const ProblemView &v, const SearchOptions &o, void *memory, I
       island.seed_running = false;
       const int lane = island.waiting;
       island.waiting = -1;
-      return offer(v, island, c, lane, true);
+      return offer_kept(v, island, c, lane, island.waiting_genes, island.waiting_certain);
     }
+    if (island.confined.doubt >= 0 && island.confined.doubt-- == 0)
+      return offer_kept(v, island, c, -1, island.confined.doubtful, false);
     if (pushing)
       push_step(v, o, island, cost, merit, fresh);
     else
@@ -360,6 +391,43 @@ double polish(const ProblemView &v, const SearchOptions &o, void *memory, Island
   return best;
 }
 
+double approach(const ProblemView &v, const SearchOptions &o, void *memory, IslandControl &c, double *q) {
+  Island &island = *static_cast<Island *>(memory);
+  Confined &confined = island.confined;
+  const Situation situation{c.data, c.posture, c.callback, c.context, c.certain, c.collision_axes};
+  double best = kInfinity, *genes = island.start_genes;
+  for (int lane = 0; lane < kWidth; ++lane) {
+    const bool given = lane < 2;
+    for (int i = 0; i < v.variable_count; ++i) genes[i] = lane == 0 ? q[i] : given ? c.seed[i] : sample(v, c.random, i);
+    for (int i = 0; i < v.variable_count; ++i) set(island.now.q[i], lane, genes[i]);
+    confined.push(lane);
+    confined.damping[lane] = kStiffDamping;
+  }
+  for (int iteration = 0; iteration < kApproachIterations; ++iteration) {
+    if (!evaluate<true>(v, situation, island.now, 0, c.buffer)) break;
+    c.counts.evaluations += kWidth;
+    const Lane cost = cost_of(v, island.now, true);
+    unsigned better = bits(cost < Lane(best));
+    if (better) better &= ~bits(collides(*c.certain, c.collision_axes, island.now.axes, c.margin, ~mask_of(better)));
+    for (int lane = 0; lane < kWidth; ++lane) {
+      if (!(better >> lane & 1) || get(cost, lane) >= best) continue;
+      best = get(cost, lane);
+      for (int i = 0; i < v.variable_count; ++i) q[i] = get(island.now.q[i], lane);
+    }
+    gradient_of(v, island.now, v.must_rows, island.step.gradient);
+    normal_matrix(v, island.now, island.step, v.must_rows);
+    const Lane merit = cost + add_hinges(v, c, island.now, island.step, confined, kStiffWeight);
+    for (int lane = 0; lane < kWidth; ++lane) {
+      const double now = get(merit, lane), last = confined.merit[lane];
+      confined.damping[lane] *= now > last ? 4.0 : confined.damping[lane] > 1e-6 ? 0.5 : 1.0;
+      confined.merit[lane] = now;
+    }
+    push_step(v, o, island, cost, merit, 0);
+  }
+  for (int lane = 0; lane < kWidth; ++lane) confined.pushing[lane] = false;
+  return best;
+}
+
 size_t evaluation_bytes(const ProblemView &v) {
   Arena arena{nullptr, 64};
   Evaluation e;
@@ -388,7 +456,7 @@ Contact contact(const ProblemView &v, void *memory, const IslandControl &c, cons
   for (int i = 0; i < v.variable_count; ++i) e.q[i] = Lane(q[i]);
   forward_axes(v, {c.data, c.posture, nullptr, nullptr}, e);
   if (blocked_lanes(c, e, 1u)) return Contact::touching;
-  return is_certain(c, e, 0) ? Contact::free : Contact::doubtful;
+  return certain_lanes(c, e, 1u) ? Contact::free : Contact::doubtful;
 }
 
 bool evaluate_many(const ProblemView &v, void *memory, IslandControl &c, const double *q, int count, int priority,
@@ -424,8 +492,8 @@ bool evaluate_many(const ProblemView &v, void *memory, IslandControl &c, const d
 }  // namespace
 
 extern const SearchKernels search_kernels;
-const SearchKernels search_kernels{island_bytes,     start,         run_round, reject, polish, evaluate_many,
-                                   evaluation_bytes, contact_error, contact};
+const SearchKernels search_kernels{island_bytes, start,         run_round,        reject,        polish,
+                                   approach,     evaluate_many, evaluation_bytes, contact_error, contact};
 
 }  // namespace MEMETIK_ARCH
 }  // namespace memetik

@@ -80,6 +80,8 @@ class FastModel:
         self._snapshot: SceneSnapshot | None = None
         self._bodies: RobotBodies | None = None
         self._world: Any = None
+        self.fields: dict[str, DistanceField] = {}
+        """The distance fields of the world's objects, by name."""
         self._current()
         self.preparation_time = time.perf_counter() - begin
 
@@ -148,6 +150,16 @@ class FastModel:
         """The native model of the scene as it is now: immutable, for searches."""
         return self._current()[0]
 
+    def thickness(self) -> dict[str, float]:
+        """By link: half the second largest extent of its geometry, metres; the radius where it is a rod."""
+        extents: dict[str, list[np.ndarray]] = {}
+        for piece in self._pieces:
+            radii = piece.fit.radii[:, None] + piece.padding
+            ends = (piece.fit.starts - radii, piece.fit.starts + radii, piece.fit.ends - radii, piece.fit.ends + radii)
+            extents.setdefault(piece.name, []).extend(ends)
+        boxes = {name: np.ptp(np.concatenate(points), axis=0) for name, points in extents.items()}
+        return {name: 0.5 * float(np.sort(box)[1]) for name, box in boxes.items()}
+
     @property
     def report(self) -> tuple[LinkReport, ...]:
         """Bodies, coverage and protrusion of each link and attached object."""
@@ -209,10 +221,12 @@ class FastModel:
         if resolution is None:
             resolution = float(np.clip(_FIELD_SHARE * bodies.least_radius, 0.001, 0.004))
         keys = [object_key(item.name) for item in objects]
-        arrays = object_arrays(
-            [(item.shape, item.pose[:3], item.padding, item) for item in objects],
-            lambda _, item: field_of(item, resolution, self._threads),
-        )
+        self.fields = {}
+
+        def field(_: Any, item: SceneObject) -> DistanceField:
+            return self.fields.setdefault(item.name, field_of(item, resolution, self._threads))
+
+        arrays = object_arrays([(item.shape, item.pose[:3], item.padding, item) for item in objects], field)
         return _core.CollisionWorld.build(bodies.core, *arrays, checked, self.setting == "conservative", keys)
 
 

@@ -288,7 +288,7 @@ def _surface_samples(mesh: TriangleMesh, spacing: float) -> tuple[np.ndarray, np
         points.append((weights @ triangles[chosen]).reshape(-1, 3))
         numbers.append(np.repeat(np.flatnonzero(chosen), len(weights)))
     all_points = np.concatenate(points)
-    _, first = np.unique(np.round(all_points / (1e-3 * spacing)), axis=0, return_index=True)
+    _, first = np.unique(_cell_numbers(np.round(all_points / (1e-3 * spacing))), return_index=True)
     first.sort()
     faces = np.concatenate(numbers)[first]
     return all_points[first], normals[faces], faces
@@ -304,8 +304,16 @@ def _grid_points(bounds: np.ndarray, spacing: float) -> np.ndarray:
 
 def _thinned(points: np.ndarray, spacing: float) -> np.ndarray:
     """The numbers of one point of each cell of a grid."""
-    cells = np.floor(points / spacing).astype(np.int64)
-    return np.sort(np.unique(cells, axis=0, return_index=True)[1])
+    return np.sort(np.unique(_cell_numbers(np.floor(points / spacing)), return_index=True)[1])
+
+
+def _cell_numbers(cells: np.ndarray) -> np.ndarray:
+    """One number for each row of whole numbers (N, 3), the same for equal rows only."""
+    if not len(cells):
+        return np.zeros(0, dtype=np.int64)
+    cells = (cells - cells.min(axis=0)).astype(np.int64)
+    _, wide, high = cells.max(axis=0) + 1
+    return (cells[:, 0] * wide + cells[:, 1]) * high + cells[:, 2]
 
 
 def _depths(deepest: float, protrusion: float, first: float, overlap: float) -> list[float]:

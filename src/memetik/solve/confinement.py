@@ -6,7 +6,7 @@ import contextlib
 import logging
 import time
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
@@ -14,6 +14,11 @@ from memetik.errors import InvalidInputError, MissingExtraError
 
 if TYPE_CHECKING:
     from memetik.robot.robot import Robot
+    from memetik.scene.field import DistanceField
+    from memetik.scene.objects import SceneObject
+    from memetik.scene.openings import Opening, Openings
+
+_known: WeakKeyDictionary[DistanceField, Openings] = WeakKeyDictionary()
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +53,7 @@ class Confinement:
         self.preparation_time = 0.0
         self._exact: Any = None
         self._seen: Any = None
+        self._openings: list[tuple[np.ndarray, Openings]] = []
         self._prepare(begin)
 
     @property
@@ -71,15 +77,55 @@ class Confinement:
             self._prepare(time.perf_counter())
         return self.tight.world, self.certain.world, self.margin, self.touches
 
+    @property
+    def has_openings(self) -> bool:
+        """Whether any object of the scene is hollow, with an opening."""
+        return bool(self._openings)
+
+    def opening_behind(self, point: np.ndarray) -> Opening | None:
+        """The opening, in the world, through which a point (3,) inside an object is reached; None where there is none.
+
+        Of several the narrowest.
+        """
+        best = None
+        for pose, openings in self._openings:
+            found = openings.behind(pose[:3, :3].T @ (point - pose[:3, 3]))
+            if found is not None and (best is None or found.radius < best.radius):
+                best = found._replace(point=pose[:3, :3] @ found.point + pose[:3, 3])
+        return best
+
     def _prepare(self, begin: float) -> None:
         """Make all that the scene as it is now needs; `begin` is when the clock started."""
-        self._seen = None if self.scene is None else self.scene.snapshot()
+        snapshot = None if self.scene is None else self.scene.snapshot()
+        self._seen = snapshot
         _ = self.tight.world, self.certain.world
+        self._openings = []
+        for name, field in self.tight.fields.items():
+            item = snapshot.objects[name] if snapshot is not None else None
+            openings = None if item is None else openings_of(item, field)
+            if item is not None and openings:
+                self._openings.append((item.pose, openings))
         with contextlib.suppress(MissingExtraError):  # raised where exact geometry has to decide
             self.exact.prepare()
         spent = time.perf_counter() - begin
         self.preparation_time += spent
         logger.debug("prepared the collision models of %r in %.3g s", self.robot.name, spent)
+
+
+def openings_of(item: SceneObject, field: DistanceField) -> Openings | None:
+    """The openings of an object with a distance field, kept as long as that and on disk; None where it has no inside
+    to speak of: shells, height maps, point clouds."""
+    from memetik.scene import cache
+    from memetik.scene.objects import TriangleMesh, content_key
+    from memetik.scene.openings import Openings
+
+    if not isinstance(item.shape, TriangleMesh) or field.is_shell:
+        return None
+    if field not in _known:
+        key = cache.digest([str(content_key(item.shape)), -1 if item.solid is None else int(item.solid)])
+        _known[field] = Openings.of_field(field, item.shape.bounds, key)
+    return _known[field]
+
 
 _in_use: WeakValueDictionary[Any, Confinement] = WeakValueDictionary()
 

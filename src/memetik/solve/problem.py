@@ -18,7 +18,9 @@ from memetik.robot.manipulability import manipulability
 from memetik.robot.robot import Robot
 from memetik.robot.transforms import as_pose, inverse
 from memetik.solve.batch import run_batch
+from memetik.solve.confined_batch import run_confined_batch
 from memetik.solve.confinement import Confinement, confined
+from memetik.solve.guide import Guides
 from memetik.solve.methods import Memetic, Native, Search, method_named
 from memetik.solve.solution import BatchSolution, Record, Solution
 
@@ -38,6 +40,10 @@ SELECTIONS = ("first", "nearest", "manipulability", "preference")
 
 TARGET_FORMS = ("numbers", "pose", "rotation", "direction")
 """What an open target may hold, in the order of TargetForm in native/owned_problem.h."""
+
+
+_DEFAULT = Memetic()
+_NO_BASE = "a scene and another base do not go together: place the robot with robot.at(base)."
 
 
 class Problem:
@@ -87,26 +93,7 @@ class Problem:
         self._compile()
 
     def _compile(self) -> None:
-        compiler = Compiler(self.robot, self.confinement)
-        for goal in self.goals:
-            compiler.add(goal)
-        held = [self._entry(name) for name in self.fixed]
-        self._core = _core.Problem(
-            self.robot.core,
-            compiler.points,
-            [term.row for term in compiler.terms],
-            np.ascontiguousarray(self.robot.lower),
-            np.ascontiguousarray(self.robot.upper),
-            held,
-            [
-                (math.prod(t.shape), TARGET_FORMS.index(t.form) if t.form in TARGET_FORMS else 0, len(t.shape))
-                for t in compiler.targets
-            ],
-            compiler.copies,
-            compiler.seed_copies,
-            self.confinement is not None,
-            compiler.geometries,
-        )
+        compiler, self._core = self._compiled(self.goals)
         # The core sorts terms by priority; its order is what errors come in.
         order = sorted(range(len(compiler.terms)), key=lambda k: self.goals[compiler.terms[k].goal].priority)
         self._terms = [compiler.terms[k] for k in order]
@@ -123,6 +110,35 @@ class Problem:
         self._has_preferences = any(goal.priority > MUST for goal in self.goals)
         alone = self.confinement is None and self._stand_in is None
         self._is_quick = alone and not self._callbacks and not self._held_values
+        self._guides: Guides | None = None
+        if self.confinement is not None and not self._callbacks:
+            self._guides = Guides(
+                self.robot, self.goals, self.open_targets, self.confinement, lambda goals: self._compiled(goals)[1]
+            )
+
+    def _compiled(self, goals: Sequence[Goal]) -> tuple[Compiler, Any]:
+        """These goals for the core."""
+        compiler = Compiler(self.robot, self.confinement)
+        for goal in goals:
+            compiler.add(goal)
+        held = [self._entry(name) for name in self.fixed]
+        core = _core.Problem(
+            self.robot.core,
+            compiler.points,
+            [term.row for term in compiler.terms],
+            np.ascontiguousarray(self.robot.lower),
+            np.ascontiguousarray(self.robot.upper),
+            held,
+            [
+                (math.prod(t.shape), TARGET_FORMS.index(t.form) if t.form in TARGET_FORMS else 0, len(t.shape))
+                for t in compiler.targets
+            ],
+            compiler.copies,
+            compiler.seed_copies,
+            self.confinement is not None,
+            compiler.geometries,
+        )
+        return compiler, core
 
     @property
     def variables(self) -> list[str]:
@@ -201,10 +217,9 @@ class Problem:
             if len(self._quick) < MOST_PLANS:
                 self._quick[bounds] = settings
             posture = self._posture(seed)
-            outcome = self._run(targets, posture, settings, None, valid, None)
+            outcome = self._run(targets, posture, settings, None, valid, None, method)
             if outcome is not None:
-                reason = "approximate" if approximate and not outcome.success else None
-                return Solution(self, targets, outcome, reason, posture)
+                return Solution(self, targets, outcome, self._ending(outcome, approximate), posture)
         checked = self._checked_targets(targets)
         seeds = self._checked_seed(seed)
         base = None if base is None else as_pose(base, "the base")
@@ -218,14 +233,13 @@ class Problem:
             seeds, count = np.atleast_2d(seeds), counts.pop()
             if searched:
                 return self._search_batch(method, checked, seeds, bounds, rng, valid, base, keep, count)
-            return self._solve_batch(checked, seeds, settings, base, count, valid, keep, options)
+            return self._solve_batch(checked, seeds, seed is None, settings, base, count, valid, keep, options)
         if searched:
             outcome = self._search(method, checked, seeds, bounds, rng, valid, base)
             reason = "approximate" if approximate and not outcome.success else None
             return Solution(self, checked, outcome, reason, seeds, base)
-        outcome = self._run(checked, seeds, settings, self._shift(base), valid, base)
-        reason = "approximate" if approximate and not outcome.success else None
-        return Solution(self, checked, outcome, reason, seeds, base)
+        outcome = self._run(checked, seeds, settings, self._shift(base), valid, base, method)
+        return Solution(self, checked, outcome, self._ending(outcome, approximate), seeds, base)
 
     def solve_all(
         self,
@@ -268,15 +282,28 @@ class Problem:
         ]
         return sorted(found, key=lambda solution: float(np.abs(solution.q - seeds).max()))
 
-    def _run(self, targets: Any, seed: np.ndarray, settings: Any, shift: Any, valid: Any, base: Any) -> Any:
-        """One solve by the core; None where a target has to be mended first."""
+    def _ending(self, outcome: Any, approximate: bool) -> str | None:
+        """The reason, where it is known at once."""
+        if not approximate or outcome.success:
+            return None
+        return "approximate" if self.confinement is None or outcome.untouched else None
+
+    def _run(
+        self, targets: Any, seed: np.ndarray, settings: Any, shift: Any, valid: Any, base: Any, method: Any = None
+    ) -> Any:
+        """One solve by the core; None where a target has to be mended first. `method`: None where answers are gathered,
+        which a guide would lead to one place."""
         if self._stand_in is not None:
             valid = _free_and(self._stand_in, valid)
         if self.confinement is None:
             return self._core.solve(targets, seed, settings, shift, valid, self._callback(base))
         if base is not None:
-            raise InvalidInputError("a scene and another base do not go together: place the robot with robot.at(base).")
-        return self._core.solve(targets, seed, settings, None, valid, self._callback(), *self.confinement.arguments())
+            raise InvalidInputError(_NO_BASE)
+        arguments = self.confinement.arguments()
+        guide = None
+        if self._guides is not None and method is not None and _memetic(method).openings:
+            guide = self._guides.find(targets)
+        return self._core.solve(targets, seed, settings, None, valid, self._callback(), *arguments, *(guide or ()))
 
     def _stage(self, targets: Any, seed: np.ndarray, settings: Any, valid: Any, base: Any) -> _core.Stage:
         """This problem with one solve's targets, seed and surroundings in place."""
@@ -365,6 +392,7 @@ class Problem:
         self,
         targets: tuple[np.ndarray, ...],
         seeds: np.ndarray,
+        unseeded: bool,
         settings: Any,
         base: np.ndarray | None,
         count: int,
@@ -372,8 +400,10 @@ class Problem:
         keep: str,
         options: dict[str, Any],
     ) -> Any:
-        if self.confinement is not None or self._stand_in is not None:
-            raise InvalidInputError("batches in a scene are solved element by element: call solve() for each.")
+        if self.confinement is not None and base is not None:
+            raise InvalidInputError(_NO_BASE)
+        if self._stand_in is not None:
+            valid = _each_free_and(self._stand_in, valid)
         if self._callbacks:
             raise InvalidInputError("a batch is solved natively: goals of your own in Python are for single solves.")
         if keep == "all":
@@ -393,7 +423,15 @@ class Problem:
             base = np.ascontiguousarray(np.broadcast_to(base, (count, 4, 4)))
         shift = None if base is None else np.ascontiguousarray(base @ inverse(self.robot.base_pose))
         stream = options["rng"][1] if isinstance(options["rng"], tuple) else 0
-        arrays = run_batch(self._core, self.open_targets, targets, seeds, settings, shift, count, stream)
+        if self.confinement is not None:
+            method = _memetic(options["method"])
+            guides = self._guides if method.openings else None
+            arrays = run_confined_batch(
+                self._core, self.open_targets, targets, seeds, settings, count, stream, self.confinement.arguments(),
+                guides, unseeded and method.neighbours,
+            )  # fmt: skip
+        else:
+            arrays = run_batch(self._core, self.open_targets, targets, seeds, settings, shift, count, stream)
         batch = BatchSolution(self, targets, arrays, seeds, base)
         return batch if valid is None else self._renew_invalid(batch, seeds, base, valid, options)
 
@@ -591,6 +629,11 @@ def solve(
     return problem.solve(**options)
 
 
+def _memetic(method: Any) -> Memetic:
+    """What the memetic search does in scenes; that of the defaults for other methods."""
+    return method if isinstance(method, Memetic) else _DEFAULT
+
+
 def _core_of(method: Any) -> Any:
     """The core's options: those of a native method, and the defaults for what the core does for other methods."""
     method = method_named(method)
@@ -601,6 +644,16 @@ def _rebuild(
     robot: Robot, goals: tuple[Goal, ...], scene: Any, self_collision: bool | None, margin: float, fixed: Any
 ) -> Problem:
     return Problem(robot, goals, scene=scene, self_collision=self_collision, margin=margin, fixed=fixed)
+
+
+def _each_free_and(model: Any, valid: Callable[[np.ndarray], Any] | None) -> Callable[[np.ndarray], np.ndarray]:
+    """Of postures (M, dof), which are free of contacts and valid."""
+
+    def verdict(postures: np.ndarray) -> np.ndarray:
+        free = np.array([not model.collides(q) for q in postures], dtype=bool)
+        return free if valid is None else free & np.asarray(valid(postures), dtype=bool)
+
+    return verdict
 
 
 def _free_and(model: Any, valid: Callable[[np.ndarray], Any] | None) -> Callable[[np.ndarray], bool]:

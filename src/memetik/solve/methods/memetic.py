@@ -31,6 +31,15 @@ class Memetic(Native):
     seed_patience     iterations that the seed's own basin may still take once another individual has an answer.
     closed_form       the pose of one link of an arm with six joints whose axes allow it (three parallel ones and two
                       that meet, or a spherical wrist) is solved in closed form; the posture nearest to the seed wins.
+
+    What follows is for scenes; each helps by itself, and all are on (docs/scenes.md has what each is worth).
+    climb             postures that touch something are judged by how far along the robot, from its tip, nothing
+                      touches, and the best is varied; every other island does so where `push` is on too.
+    push              postures that touch something are pushed away from it, in the freedom that the musts leave.
+    openings          a target inside a hollow body is first searched for through the body's opening, which is found
+                      without being pointed out.
+    neighbours        elements of a batch without seeds start from the answers of elements whose targets are near.
+                      Without, element k of a batch equals the single solve with rng=(rng, k).
     """
 
     islands: int = 4
@@ -50,8 +59,15 @@ class Memetic(Native):
     refine_patience: int = 48
     seed_patience: int = 16
     closed_form: bool = True
+    climb: bool = True
+    push: bool = True
+    openings: bool = True
+    neighbours: bool = True
 
     def __post_init__(self) -> None:
+        for name in ("climb", "push", "openings", "neighbours"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidInputError(f"{name} of Memetic is True or False, not {getattr(self, name)!r}.")
         for name, least in (("islands", 1), ("species", 1), ("population", 1), ("elites", 1), ("local_iterations", 1),
                             ("stagnation", 1), ("round_iterations", 1), ("refine_patience", 1),
                             ("seed_patience", 0)):  # fmt: skip
@@ -72,5 +88,6 @@ class Memetic(Native):
     def options(self) -> _core.SearchOptions:
         options = _core.SearchOptions()
         for f in fields(self):
-            setattr(options, f.name, getattr(self, f.name))
+            if hasattr(options, f.name):
+                setattr(options, f.name, getattr(self, f.name))
         return options

@@ -1,0 +1,156 @@
+"""Inspecting surfaces: which spots a robot can bring a camera or probe to, which it then sees, and from where.
+
+A spot is seen from a posture when it is within the range of distances, in the field of view, not under too flat an
+angle, and when nothing of the scene is in between. The robot's own links are not looked for in the line of sight.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from memetik.errors import InvalidInputError
+from memetik.goals.base import Goal
+from memetik.goals.scan import Scan
+from memetik.robot.robot import Robot
+from memetik.scene.scene import Scene
+from memetik.scene.spots import Sight, Spots
+from memetik.solve.problem import Problem
+
+_SLACK = 1e-6  # metres and radians: an answer may use its tolerances up
+
+
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """What a robot sees of spots.
+
+    reached   (N,) whether a posture was found that sees the spot.
+    q         (N, dof) that posture; of spots that are not reached, the best found.
+    seen      (N,) whether any of the postures sees the spot.
+    views     numbers of spots whose postures, together, see all that is seen; the most telling first.
+    gains     how many spots each of the `views` adds.
+    reasons   (N,) why a spot is not reached, "" where it is.
+    """
+
+    spots: Spots
+    reached: np.ndarray
+    q: np.ndarray
+    seen: np.ndarray
+    views: tuple[int, ...]
+    gains: tuple[int, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def coverage(self) -> float:
+        """The share of the area that is seen, 0..1."""
+        return float(self.seen.mean())
+
+    @property
+    def area(self) -> float:
+        """The area that is seen, m^2, as far as the spots tell."""
+        return self.spots.area * int(self.seen.sum())
+
+    def views_for(self, share: float) -> tuple[int, ...]:
+        """The first of the `views` that see this share of all that is seen."""
+        enough = np.searchsorted(np.cumsum(self.gains), share * self.seen.sum() - 1e-9)
+        return self.views[: int(enough) + 1]
+
+    def __str__(self) -> str:
+        rows = [f"{'object':20} {'spots':>6} {'reached':>8} {'seen':>6}"]
+        names = np.array(self.spots.objects)
+        for name in dict.fromkeys(self.spots.objects):
+            own = names == name
+            rows.append(f"{name:20} {own.sum():6d} {self.reached[own].sum():8d} {self.seen[own].sum():6d}")
+        rows.append(
+            f"{100.0 * self.coverage:.1f} % of {self.spots.area * len(self.spots):.4g} m^2 is seen, from "
+            f"{len(self.views)} postures; {len(self.views_for(0.9))} of them see 90 % of that"
+        )
+        missing = Counter(reason for reason in self.reasons if reason)
+        rows += [f"not reached: {count} {reason}" for reason, count in missing.most_common()]
+        return "\n".join(rows)
+
+
+def inspect(
+    robot: Robot,
+    scene: Scene,
+    spots: Spots,
+    link: str | None = None,
+    *,
+    distance: tuple[float, float] = (0.02, 0.05),
+    view_angle: float = 0.2,
+    incidence_angle: float = 0.5,
+    axis: Any = "z",
+    goals: Iterable[Goal] = (),
+    seed: Any = None,
+    timeout: float = 0.1,
+    rng: int = 0,
+    threads: int = 1,
+    margin: float = 0.0,
+    method: Any = "memetic",
+) -> Inspection:
+    """Finds, for every spot, a collision-free posture that sees it, and what all of these postures see together.
+
+    link        the camera or probe; by default the robot's tip.
+    distance, view_angle, incidence_angle, axis
+                as in `Scan`: metres, radians, and the optical axis in the link's frame. The roll about it is free.
+    goals       further goals that every posture has to meet.
+    timeout     seconds for each spot; rng, threads, method as in `Problem.solve`; margin as in `Problem`.
+    """
+    if not isinstance(spots, Spots):
+        raise InvalidInputError(f"spots come from mk.surface_spots, not {type(spots).__name__}.")
+    link = robot.tip if link is None else link
+    scan = Scan(link, distance=distance, view_angle=view_angle, incidence_angle=incidence_angle, axis=axis)
+    problem, sight = Problem(robot, [scan, *goals], scene=scene, margin=margin), Sight(scene)
+    frames = spots.frames()
+    batch = problem.solve(frames, seed=seed, timeout=timeout, rng=rng, threads=threads, method=method)
+    reached, q = batch.success.copy(), batch.q.copy()
+    reasons = ["" if good else batch[k].reason for k, good in enumerate(reached)]
+
+    def sees(posture: np.ndarray, k: int) -> bool:
+        return bool(sight.is_clear(robot.pose(link, posture)[None, :3, 3], spots.points[k : k + 1])[0])
+
+    eyes = robot.pose(link, q)[:, :3, 3]
+    for k in np.flatnonzero(reached & ~sight.is_clear(eyes, spots.points)).tolist():
+        again = problem.solve(
+            frames[k], seed=seed, timeout=timeout, rng=(rng, k), method=method, valid=lambda p, k=k: sees(p, k)
+        )
+        reached[k], q[k], reasons[k] = again.success, again.q, "" if again.success else "out of sight"
+    seen = np.zeros((len(spots), len(spots)), dtype=bool)
+    numbers = np.flatnonzero(reached)
+    if len(numbers):
+        seen[numbers] = _seen(robot.pose(link, q[numbers]), spots, scan, sight)
+    views, gains = _cover(seen)
+    return Inspection(spots, reached, q, seen.any(axis=0), views, gains, tuple(reasons))
+
+
+def _seen(poses: np.ndarray, spots: Spots, scan: Scan, sight: Sight) -> np.ndarray:
+    """(K, N): which spots are seen from poses (K, 4, 4) of the camera."""
+    way = spots.points[None] - poses[:, None, :3, 3]
+    length = np.linalg.norm(way, axis=2)
+    direction = way / np.maximum(length, 1e-12)[..., None]
+    optical = np.einsum("kij,j->ki", poses[:, :3, :3], np.asarray(scan.axis))
+    off_axis = np.arccos(np.clip(np.einsum("ki,kni->kn", optical, direction), -1.0, 1.0))
+    off_normal = np.arccos(np.clip(-np.einsum("ni,kni->kn", spots.normals, direction), -1.0, 1.0))
+    low, high = scan.distance if isinstance(scan.distance, tuple) else (scan.distance, scan.distance)
+    seen = (length >= low - scan.tolerance - _SLACK) & (length <= high + scan.tolerance + _SLACK)
+    seen &= off_axis <= max(scan.view_angle, scan.tolerance) + _SLACK
+    seen &= off_normal <= max(scan.incidence_angle, scan.tolerance) + _SLACK
+    cameras, numbers = np.nonzero(seen)
+    seen[cameras, numbers] = sight.is_clear(poses[cameras, :3, 3], spots.points[numbers])
+    return seen
+
+
+def _cover(seen: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Rows of seen (K, N) that together see what all see, each time the one that adds most, and what each adds."""
+    left, views, gains = seen.any(axis=0), [], []
+    while left.any():
+        added = (seen & left).sum(axis=1)
+        best = int(np.argmax(added))
+        views.append(best)
+        gains.append(int(added[best]))
+        left &= ~seen[best]
+    return tuple(views), tuple(gains)
