@@ -77,7 +77,8 @@ void choose(const Members &members, std::vector<uint8_t> &covered, std::vector<i
 BallCover cover_by_balls(const double *centres, const double *radii, int64_t ball_count, const double *samples,
                          const double *margins, int64_t sample_count, int threads) {
   const Task task{centres, radii, samples, margins, sample_count, threads};
-  std::vector<int32_t> balls(size_t(ball_count)), every(size_t(sample_count)), some, left, chosen;
+  std::vector<int32_t> balls, every, some, left, chosen;
+  balls.resize(size_t(ball_count)), every.resize(size_t(sample_count));
   std::iota(balls.begin(), balls.end(), 0);
   std::iota(every.begin(), every.end(), 0);
   for (int64_t i = 0; i < sample_count; i += kStride) some.push_back(int32_t(i));
