@@ -102,6 +102,11 @@ class ReachSetup:
         """The manipulability that counts as full."""
         return manipulability_reference(self.robot, self.link)
 
+    @property
+    def batch(self) -> int:
+        """Targets of one attempt: one where they are searched in a scene, so that a lost worker costs one."""
+        return BATCH if self.scene is None else 1
+
     def _goals(self) -> list[Any]:
         if not self.free_spin:
             return [Pose(self.link)]
@@ -131,6 +136,32 @@ class Attempt:
     seeds: np.ndarray | None
     stream: int
     base: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Attempts(Sequence[Attempt]):
+    """Many attempts over arrays of targets, `size` of them in each, made when they are asked for: a study of millions
+    holds its arrays and no more. `stream`: of the first target."""
+
+    points: np.ndarray
+    normals: np.ndarray
+    seeds: np.ndarray | None
+    stream: int
+    size: int
+
+    def __len__(self) -> int:
+        return math.ceil(len(self.points) / self.size)
+
+    def __getitem__(self, k: Any) -> Any:
+        if not 0 <= k < len(self):
+            raise IndexError(k)
+        part = self.part(k)
+        seeds = None if self.seeds is None else self.seeds[part]
+        return Attempt(self.points[part], self.normals[part], seeds, self.stream + part.start)
+
+    def part(self, k: int) -> slice:
+        """The targets of attempt k."""
+        return slice(k * self.size, min((k + 1) * self.size, len(self.points)))
 
 
 @dataclass(frozen=True)
@@ -200,9 +231,7 @@ def reach_study(
     """
     points, normals = _checked_targets(points, normals)
     workers = workers or Workers()
-    size = BATCH if setup.scene is None else 1
-    attempts = [Attempt(points[k : k + size], normals[k : k + size], None, k) for k in range(0, len(points), size)]
-    result = gathered(_run(setup, attempts, workers, progress), points, normals)
+    result = _run(setup, Attempts(points, normals, None, 0, setup.batch), workers, progress)
     history = [(result.coverage, float(result.score.mean()))]
     for number in range(1, passes):
         better = _from_neighbours(setup, result, number, workers, progress)
@@ -262,15 +291,6 @@ def least_standoff(robot: Robot, link: str, axis: Any = "z") -> float:
     return reach + STANDOFF_GAP
 
 
-def gathered(
-    parts: Sequence[tuple[np.ndarray, np.ndarray, Scores]], points: np.ndarray, normals: np.ndarray
-) -> ReachResult:
-    """One result from those of batches in the order of the targets."""
-    state = np.concatenate([part[0] for part in parts])
-    q = np.concatenate([part[1] for part in parts])
-    return ReachResult(points, normals, state, q, Scores.concatenated([part[2] for part in parts]))
-
-
 def _confinement(setup: ReachSetup) -> Any:
     confinement = setup.confined.confinement
     assert confinement is not None
@@ -302,14 +322,17 @@ def _scores(setup: ReachSetup, q: np.ndarray, reached: np.ndarray) -> Scores:
 
 
 def _run(
-    setup: ReachSetup, attempts: Sequence[Attempt], workers: Workers, progress: Callable[[int], None] | None
-) -> list[Any]:
-    results: list[Any] = [None] * len(attempts)
-    for k, result in workers.run(try_targets, setup, attempts, together=_together(len(attempts))):
-        results[k] = result
+    setup: ReachSetup, attempts: Attempts, workers: Workers, progress: Callable[[int], None] | None
+) -> ReachResult:
+    count = len(attempts.points)
+    state, q, scores = np.zeros(count, dtype=np.int8), np.zeros((count, setup.robot.dof)), Scores.zeros(count)
+    for k, found in workers.run(try_targets, setup, attempts, together=_together(len(attempts))):
+        part = attempts.part(k)
+        state[part], q[part] = found[0], found[1]
+        scores.put(part, found[2])
         if progress is not None:
-            progress(len(attempts[k].points))
-    return results
+            progress(len(found[0]))
+    return ReachResult(attempts.points, attempts.normals, state, q, scores)
 
 
 def _together(count: int) -> int:
@@ -326,17 +349,10 @@ def _from_neighbours(
     if not len(chosen):
         return result
     count = len(result.points)
-    size = BATCH if setup.scene is None else 1
-    attempts = [
-        Attempt(
-            result.points[chosen[k : k + size]],
-            result.normals[chosen[k : k + size]],
-            result.q[lenders[k : k + size]],
-            SEEDS * count * number + k,
-        )
-        for k in range(0, len(chosen), size)
-    ]
-    tried = gathered(_run(setup, attempts, workers, progress), result.points[chosen], result.normals[chosen])
+    attempts = Attempts(
+        result.points[chosen], result.normals[chosen], result.q[lenders], SEEDS * count * number, setup.batch
+    )
+    tried = _run(setup, attempts, workers, progress)
     # Of several tries at a target the best comes last and stays.
     order = np.argsort(tried.score, kind="stable")
     state, q, scores = np.array(result.state), np.array(result.q), result.scores.copy()

@@ -10,7 +10,7 @@ a posture that is bad in one respect is not saved by another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -40,8 +40,8 @@ class Scores:
     """Metres beyond which more clearance is not better."""
 
     @classmethod
-    def concatenated(cls, parts: Sequence[Scores]) -> Scores:
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in _FIELDS))
+    def zeros(cls, count: int) -> Scores:
+        return cls(*(np.zeros(count) for _ in _FIELDS))
 
     def copy(self) -> Scores:
         return Scores(*(np.array(getattr(self, name)) for name in _FIELDS))
@@ -49,7 +49,7 @@ class Scores:
     def take(self, rows: np.ndarray) -> Scores:
         return Scores(*(getattr(self, name)[rows] for name in _FIELDS))
 
-    def put(self, rows: np.ndarray, other: Scores) -> None:
+    def put(self, rows: np.ndarray | slice, other: Scores) -> None:
         """Puts others in some places; of several for one place the last stays."""
         for name in _FIELDS:
             getattr(self, name)[rows] = getattr(other, name)
