@@ -259,7 +259,7 @@ def _keeps_limits(robot: mk.Robot, trajectory: Any) -> bool:
     """On a sampling at 1 kHz."""
     t = np.arange(0.0, trajectory.duration, 1e-3)
     q, v, a = trajectory.at(t), trajectory.velocity(t), trajectory.acceleration(t)
-    inside = robot.within_limits(q, 1e-9).all() and (np.abs(v) <= robot.velocity * 1.0001).all()
+    inside = robot.within_limits(q, 1e-6).all() and (np.abs(v) <= robot.velocity * 1.0001).all()
     return bool(inside and (np.abs(a) <= robot.acceleration * 1.0001 + 1e-9).all())
 
 

@@ -140,27 +140,45 @@ def distinct(points: np.ndarray) -> np.ndarray:
 
 
 def certified(request: TimingRequest, make: Callable[[np.ndarray], Trajectory]) -> Trajectory:
-    """make(points), with more points on the path's segments until the curves between them are proved free.
+    """make(points), with more points on the path's segments until the curves between them are proved free and keep
+    within the position limits.
 
     The more points a segment has, the nearer a curve through them is to it.
     """
     points, space = request.points, request.space
     while True:
         trajectory = make(points)
-        if space is None:
-            return trajectory
-        proof = certify(trajectory, space)
-        if proof.free:
-            return trajectory
-        assert proof.time is not None
+        problem, when = _beyond(trajectory, request.robot)
+        if problem is None:
+            proof = None if space is None else certify(trajectory, space)
+            if proof is None or proof.free:
+                return trajectory
+            touching = f" ({' and '.join(proof.pair)})" if proof.pair else ""
+            problem, when = f"cannot be proved free{touching}", proof.time
+        assert when is not None
         if time.perf_counter() > request.deadline or len(points) > _MOST_POINTS:
             break
-        points = _denser(points, trajectory.at(proof.time))
-    touching = f" ({' and '.join(proof.pair)})" if proof.pair else ""
-    raise TimingError(f"the curve through the path's points cannot be proved free{touching}; try method='blends'.")
+        points = _denser(points, trajectory.at(when))
+    raise TimingError(f"the curve through the path's points {problem}; try method='blends'.")
 
 
 _MOST_POINTS = 400
+_POSITION_SLACK = 1e-6
+
+
+def _beyond(trajectory: Trajectory, robot: Robot) -> tuple[str | None, float | None]:
+    """Which joint a curve takes farthest beyond its limits between points that are within them, and when."""
+    shares = np.linspace(0.0, 1.0, 17)
+    times = (trajectory.times[:-1, None] + np.diff(trajectory.times)[:, None] * shares).ravel()
+    if not len(times):
+        return None, None
+    rows = trajectory.at(times)
+    over = np.maximum(robot.lower - rows, rows - robot.upper)
+    row, joint = np.unravel_index(int(np.argmax(over)), over.shape)
+    if over[row, joint] <= _POSITION_SLACK:
+        return None, None
+    name = robot.joint_names[joint]
+    return f"takes joint {name!r} {over[row, joint]:.2g} beyond its limits", float(times[row])
 
 
 def _denser(points: np.ndarray, near: np.ndarray) -> np.ndarray:
