@@ -16,7 +16,9 @@ import memetik as mk
 RATE, SECONDS = 100.0, 8.0
 
 robot = mk.load_robot("valkyrie").group("full_body")
-start = robot.state("standing")
+start = None
+for state in ("standing", "upright", "ahead", "down", "crouch"):  # of pelvis, torso, head, arms and legs
+    start = robot.state(state, default=start)
 hands, feet = ("leftPalm", "rightPalm"), ("leftFoot", "rightFoot")
 problem = mk.Problem(
     robot,

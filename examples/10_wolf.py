@@ -52,7 +52,8 @@ sneak, look, times, gaze = [], [], [], []
 for q in frames:
     paws_now = {paw: robot.pose(paw, q) for paw in paws}
     lowered = {
-        name: robot.pose(part, q)[:3, 3] - (0.0, 0.0, LOWER) for name, part in (("pelvis", "pelvis"), ("shoulders", "spine_3"))
+        name: robot.pose(part, q)[:3, 3] - (0.0, 0.0, LOWER)
+        for name, part in (("pelvis", "pelvis"), ("shoulders", "spine_3"))
     }
     tail = robot.pose("tail_tip", q)[:3, 3] + (0.0, 0.0, 0.25)
     for problem, targets, edited in (
@@ -74,5 +75,7 @@ slip = max(
     for q, e in zip(frames + frames, sneak + look, strict=True)
     for paw in paws
 )
-print(f"{len(times)} frames edited, {1e3 * np.mean(times):.2f} ms each; paws where the walk has them to {1e6 * slip:.0f} um")
+print(
+    f"{len(times)} frames edited, {1e3 * np.mean(times):.2f} ms each; paws where the walk has them to {1e6 * slip:.0f} um"
+)
 print(f"the gaze is within {max(gaze):.4f} degrees of the box")

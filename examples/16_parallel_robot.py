@@ -44,7 +44,10 @@ parts += [joint("middle", "hub", "platform", -first, kind="fixed")]
 for k, at in enumerate(corners(PLATFORM)):
     length = float(np.linalg.norm(at))
     parts += [link(f"corner{k}", 0.0), joint(f"to_corner{k}", "platform", f"corner{k}", at, kind="fixed")]
-    parts += [link(f"arm{k}", length), joint(f"arm{k}_fixed", "platform", f"arm{k}", (0, 0), np.arctan2(*at[::-1]), "fixed")]
+    parts += [
+        link(f"arm{k}", length),
+        joint(f"arm{k}_fixed", "platform", f"arm{k}", (0, 0), np.arctan2(*at[::-1]), "fixed"),
+    ]
 robot = mk.load_robot(f'<robot name="parallel">{"".join(parts)}</robot>')
 
 closed = [mk.Position(f"corner{k}", (0.0, 0.0, 0.0), relative_to=f"end{k}", name=f"loop {k}") for k in (1, 2)]
