@@ -88,6 +88,9 @@ def time_path(
         return Trajectory.resting(robot.joint_names, points[0])
     trajectory = chosen(request)
     exceeded = exceeding(trajectory, limits, robot)
+    if exceeded is not None and request.at_rest:  # a little slower it may keep them
+        trajectory = slow_down(trajectory, limits)
+        exceeded = exceeding(trajectory, limits, robot)
     if exceeded is not None:
         raise TimingError(exceeded)
     return trajectory
@@ -199,6 +202,8 @@ def _method(name: str) -> Callable[[TimingRequest], Trajectory]:
         load_toppra()  # before the clock starts
         return toppra_timing
     if name == "spline":
+        import scipy.interpolate  # noqa: F401 (before the clock starts)
+
         from memetik.motion.spline_timing import spline_timing
 
         return spline_timing
