@@ -112,12 +112,8 @@ def workers(cluster: str | None = None, count: int | None = None) -> Iterator[Wo
     except ImportError:
         raise MissingExtraError("distributed", "bench", "a cluster") from None
     if cluster == LOCAL:
-        with (
-            LocalCluster(
-                n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs="ERROR"
-            ) as processes,
-            Client(processes) as client,
-        ):
+        options: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "ERROR"}
+        with LocalCluster(n_workers=count, **options) as processes, Client(processes) as client:
             yield Workers(client)
         return
     try:

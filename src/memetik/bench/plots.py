@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from memetik.bench.plots_style import Look, PlotStyle
-from memetik.bench.report_data import Case, Contestant
+from memetik.bench.report_data import Case, Contestant, Rows
 from memetik.bench.report_page import new_figure
 from memetik.bench.statistics import cumulative_rate, performance_profile, wilson_interval
 
@@ -205,7 +205,7 @@ def rate_and_interval(contestant: Contestant) -> tuple[float, float, float]:
     return rate, min(low, rate), max(high, rate)
 
 
-def _column(name: str, offset: int) -> Callable[[np.recarray], np.ndarray]:
+def _column(name: str, offset: int) -> Callable[[Rows], np.ndarray]:
     return lambda rows: rows[name] + offset
 
 
@@ -213,7 +213,7 @@ def _curves(
     axis: Any,
     case: Case,
     style: PlotStyle,
-    value: Callable[[np.recarray], np.ndarray],
+    value: Callable[[Rows], np.ndarray],
     grid: np.ndarray,
     counter: str = "",
 ) -> None:

@@ -154,11 +154,11 @@ def _from_lines(text: str, what: str) -> PlotStyle:
 def _look(label: str, color: Any, style: Any, what: str) -> Look:
     if style not in LINES:
         raise InvalidInputError(f"{what} has a line style {style!r}; {suggest(style, LINES)}")
-    if isinstance(color, int) and not isinstance(color, bool) and color >= 0:
+    if type(color) is int and color >= 0:
         return Look(label, PALETTE[color % len(PALETTE)], style)
     try:
         from matplotlib.colors import to_hex
 
-        return Look(label, to_hex(color), style)
-    except (ValueError, TypeError):
+        return Look(label, to_hex(str(color)), style)
+    except ValueError:
         raise InvalidInputError(f"{what} has a colour {color!r}; give a name, #rrggbb or a number.") from None

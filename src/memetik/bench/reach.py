@@ -364,12 +364,13 @@ def _from_neighbours(
 
 def _lenders(result: ReachResult) -> tuple[np.ndarray, np.ndarray]:
     """Pairs (target, neighbour): for each target the neighbours whose postures promise more than its own."""
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
 
     count = len(result.points)
     if count < 2 or not result.reached.any():
         return np.zeros(0, dtype=int), np.zeros(0, dtype=int)
-    near = cKDTree(result.points).query(result.points, k=min(NEIGHBOURS + 1, count))[1][:, 1:]
+    found: Any = KDTree(result.points).query(result.points, k=min(NEIGHBOURS + 1, count))
+    near = found[1][:, 1:]
     promise = np.where(result.score[near] > result.score[:, None], result.score[near], -1.0)
     best = np.take_along_axis(near, np.argsort(-promise, axis=1, kind="stable"), axis=1)[:, :SEEDS]
     worth = result.score[best] > result.score[:, None]

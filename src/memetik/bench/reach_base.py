@@ -114,7 +114,7 @@ def place_base(
     places: list[Place] = []
     for number in range(generations):
         if number == 0:
-            drawn = low + (high - low) * _even(population, setup.rng)
+            drawn = low + (high - low) * _even(population, generator)
         else:
             drawn = _around(places, population, low, high, generator)
         attempts = [Attempt(*sample, None, 0, base_pose(at)) for at in drawn]
@@ -136,11 +136,11 @@ def place_base(
     return Placement(tuple(places), tuple(studied))
 
 
-def _even(count: int, seed: int) -> np.ndarray:
-    """Points (count, 4) that cover the unit cube evenly."""
-    from scipy.stats import qmc
-
-    return qmc.Halton(len(COORDINATES), seed=seed).random(count)
+def _even(count: int, generator: np.random.Generator) -> np.ndarray:
+    """Points (count, 4) that cover the unit cube evenly: multiples of the roots of x^5 = x + 1, without whole parts."""
+    root = 1.1673039782614187
+    steps = root ** -np.arange(1.0, len(COORDINATES) + 1.0)
+    return (generator.random(len(COORDINATES)) + np.arange(count)[:, None] * steps) % 1.0
 
 
 def _around(

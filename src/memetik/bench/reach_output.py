@@ -31,7 +31,7 @@ def score_colors(result: ReachResult) -> np.ndarray:
 
 def heat_part(mesh: TriangleMesh, result: ReachResult) -> Part:
     """The surface (in the world's frame), cut finely, with the colours of the targets around each vertex."""
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
     from trimesh.remesh import subdivide_to_size
 
     spacing = math.sqrt(mesh.area / len(result.points))
@@ -41,9 +41,10 @@ def heat_part(mesh: TriangleMesh, result: ReachResult) -> Part:
     normals = _vertex_normals(vertices, faces)
     # Normals count as places, too, so that the two sides of a wall do not mix.
     weight = 3.0 * spacing
-    tree = cKDTree(np.concatenate([result.points, weight * result.normals], axis=1))
+    tree = KDTree(np.concatenate([result.points, weight * result.normals], axis=1))
     count = min(4, len(result.points))
-    far, near = tree.query(np.concatenate([vertices, weight * normals], axis=1), k=range(1, count + 1))
+    found: Any = tree.query(np.concatenate([vertices, weight * normals], axis=1), k=range(1, count + 1))
+    far, near = found
     share = 1.0 / (far + 0.3 * spacing) ** 2
     share /= share.sum(axis=1, keepdims=True)
     amounts = np.stack([((result.state[near] == state) * share).sum(axis=1) for state in range(len(STATES))], axis=1)

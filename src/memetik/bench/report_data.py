@@ -18,6 +18,9 @@ from memetik.errors import InvalidInputError, UnknownNameError
 if TYPE_CHECKING:
     from memetik.bench.store import Store
 
+Rows = Any
+"""A record array with the columns of `Store.results`."""
+
 
 @dataclass(frozen=True)
 class Contestant:
@@ -25,7 +28,7 @@ class Contestant:
 
     label: str
     run: str
-    rows: np.recarray
+    rows: Rows
     note: str = ""
 
     @property
@@ -38,7 +41,7 @@ class Contestant:
         return self.rows.time[self.solved]
 
     @cached_property
-    def trials(self) -> list[np.recarray]:
+    def trials(self) -> list[Rows]:
         """The rows of each trial."""
         return [self.rows[self.rows.trial == trial] for trial in np.unique(self.rows.trial)]
 
@@ -145,7 +148,7 @@ def read_cases(
     return [case for case in cases if case.contestants]
 
 
-def _case(members: Sequence[Any], rows: Mapping[str, np.recarray], key: str, timeout: float, seeding: str) -> Case:
+def _case(members: Sequence[Any], rows: Mapping[str, Rows], key: str, timeout: float, seeding: str) -> Case:
     found = np.unique(np.concatenate([part.target[part.solved] for part in rows.values()]))
     unreachable = np.unique(np.concatenate([part.target[part.reachable == 0] for part in rows.values()]))
     left_out = np.setdiff1d(unreachable, found)

@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from memetik.errors import InvalidInputError, MissingExtraError
 
@@ -110,7 +110,7 @@ def picture_source(figure: Any, vector: bool = True) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
 
 
-def new_figure(width: float, height: float, layout: str = "constrained") -> Any:
+def new_figure(width: float, height: float, layout: Literal["constrained", "tight"] = "constrained") -> Any:
     """An empty figure, inches; without what wants a screen. The layout "tight" is quicker to draw."""
     try:
         from matplotlib.figure import Figure

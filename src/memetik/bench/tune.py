@@ -208,7 +208,9 @@ def measure_block(setting: Setting, item: tuple[Any, tuple[int, ...], int]) -> t
     scenario, problem = setting.scenario, setting.scenario.problem
     seeds = seeds_of(scenario, default_seeding(scenario), repeat, setting.rng)
     costs, solved = np.empty(len(numbers)), np.zeros(len(numbers), dtype=bool)
-    bound = {"timeout": setting.budget} if setting.measure == "time" else {"evaluations": int(setting.budget)}
+    bound: dict[str, Any] = (
+        {"timeout": setting.budget} if setting.measure == "time" else {"evaluations": int(setting.budget)}
+    )
     for place, number in ((0, numbers[0]), *enumerate(numbers)):  # the first once more: it warms up
         found = problem.solve(
             *scenario.of(number), seed=seeds[number], method=method, rng=(setting.rng + 7919 * repeat, number),
