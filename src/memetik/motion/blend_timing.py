@@ -28,11 +28,17 @@ def blend_timing(request: TimingRequest, largest_share: float = LARGEST_SHARE) -
     points = np.ascontiguousarray(request.points)
     scale = np.ascontiguousarray(1.0 / limits.velocity)
     lengths = _lengths(request, points, scale, largest_share)
+    if request.deviation is not None and len(points) > 2:
+        lengths[1:-1] = np.minimum(lengths[1:-1], _most_lengths(request, points, scale))
     density = max(DENSITY, 6 * len(points))
     arrays = (points, lengths, limits.velocity, limits.acceleration, scale)
-    if limits.effort is not None:
-        return _within_torques(request, arrays, density)
-    return _timed(request, arrays, density)
+    if limits.effort is None and request.tool_speed is None:
+        return _timed(request, arrays, density)
+    grid = _core.timing_grid(points, lengths, scale, density)
+    tool = _tool_rows(request, *grid[1:3])
+    if limits.effort is None:
+        return _timed(request, arrays, density, *(np.ascontiguousarray(row) for row in tool))
+    return _within_torques(request, arrays, density, grid, tool)
 
 
 def _timed(request: TimingRequest, arrays: tuple[np.ndarray, ...], density: int, *rows: np.ndarray) -> Trajectory:
@@ -60,6 +66,17 @@ def _lengths(request: TimingRequest, points: np.ndarray, scale: np.ndarray, larg
     return lengths
 
 
+def _most_lengths(request: TimingRequest, points: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """(N - 2,) the lengths at which blends take the link off the corners by as much as it may: they pass a corner at a
+    quarter of the length times the change of direction."""
+    assert request.deviation is not None
+    link, most = request.deviation
+    ways = np.diff(points, axis=0)
+    slopes = ways / (np.abs(ways) * scale).max(axis=1)[:, None]
+    shift = np.einsum("nij,nj->ni", request.robot.jacobian(link, points[1:-1])[:, :3], np.diff(slopes, axis=0))
+    return 4.0 * most / np.maximum(np.linalg.norm(shift, axis=1), 1e-12)
+
+
 def _is_free(request: TimingRequest, points: np.ndarray, index: int, length: float, measures: np.ndarray) -> bool:
     space = request.space
     assert space is not None
@@ -79,12 +96,27 @@ def _is_free(request: TimingRequest, points: np.ndarray, index: int, length: flo
     return prove_motion(space, at, spread)
 
 
-def _within_torques(request: TimingRequest, arrays: tuple[np.ndarray, ...], density: int) -> Trajectory:
+def _tool_rows(request: TimingRequest, q: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Rows a, b, low, high (grid, 0 or 1) that keep the tool's speed |J q'| sqrt(x) below what is asked for."""
+    if request.tool_speed is None:
+        return (np.empty((len(q), 0)),) * 4
+    link, speed = request.tool_speed
+    ways = np.einsum("nij,nj->ni", request.robot.jacobian(link, q)[:, :3], slope)
+    square = (ways * ways).sum(axis=1)[:, None]
+    return np.zeros_like(square), square, np.full_like(square, -1.0), np.full_like(square, speed * speed)
+
+
+def _within_torques(
+    request: TimingRequest,
+    arrays: tuple[np.ndarray, ...],
+    density: int,
+    grid: tuple[np.ndarray, ...],
+    tool: tuple[np.ndarray, ...],
+) -> Trajectory:
     """With rows for the torques: tau = (M q') u + (M q'' + C(q, q') q') x + g, at grid points; between them torques are
     checked on samples, and the limits lowered a little until they hold there too."""
     robot, limits = request.robot, request.limits
-    points, lengths, _, _, scale = arrays
-    _, q, slope, curvature = _core.timing_grid(points, lengths, scale, density)
+    _, q, slope, curvature = grid
     # At a grid point two intervals meet; their curvatures may differ, so that both give rows.
     before = np.vstack([curvature[:1], curvature])
     after = np.vstack([curvature, curvature[-1:]])
@@ -99,12 +131,12 @@ def _within_torques(request: TimingRequest, arrays: tuple[np.ndarray, ...], dens
     if (np.abs(gravity) >= effort).any():
         k = int(np.argmax((np.abs(gravity) / effort).max(axis=0)))
         raise TimingError(f"joint {robot.joint_names[k]!r} cannot carry the arm's weight everywhere on the path.")
-    a, b = (np.ascontiguousarray(np.hstack(rows)) for rows in (rows_a, rows_b))
+    a, b = (np.ascontiguousarray(np.hstack([*rows, own])) for rows, own in ((rows_a, tool[0]), (rows_b, tool[1])))
     share = 1.0
     for _ in range(12):
         bound = effort * share
-        high = np.hstack([np.maximum(bound - gravity, 1e-3 * effort)] * 2)
-        low = np.hstack([np.minimum(-bound - gravity, -1e-3 * effort)] * 2)
+        high = np.hstack([*[np.maximum(bound - gravity, 1e-3 * effort)] * 2, tool[3]])
+        low = np.hstack([*[np.minimum(-bound - gravity, -1e-3 * effort)] * 2, tool[2]])
         trajectory = _timed(request, arrays, density, a, b, np.ascontiguousarray(low), np.ascontiguousarray(high))
         problem = exceeding(trajectory, limits, robot)
         if problem is None:

@@ -32,6 +32,9 @@ REASONS = (
     "the start cannot be left",
     "no goal can be left",
     "cannot be timed",
+    "start not on the path",
+    "cannot be followed",
+    "followed in part",
 )
 """What a plan's `reason` may be. Those of the stage "postures" are inverse kinematics' own."""
 
@@ -47,6 +50,7 @@ class Plan:
     candidates      (K, dof) postures that meet the goals, those with the quickest straight motion first
     times           seconds by stage
     tried           what was done, line by line
+    fraction        how much of a Cartesian path was followed, 0 to 1; 1 for other plans
     """
 
     robot: Robot
@@ -61,6 +65,7 @@ class Plan:
     candidates: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     times: dict[str, float] = field(default_factory=dict)
     tried: list[str] = field(default_factory=list)
+    fraction: float = 1.0
 
     @property
     def time(self) -> float:
@@ -101,6 +106,7 @@ class Plan:
             "duration": None if self.trajectory is None else self.trajectory.duration,
             "path": None if self.path is None else self.path.tolist(),
             "candidates": self.candidates.tolist(),
+            "fraction": self.fraction,
             "times": dict(self.times),
             "tried": list(self.tried),
             "trajectory": None if self.trajectory is None else self.trajectory.to_dict(),

@@ -51,6 +51,8 @@ class TimingRequest:
     start_velocity: np.ndarray
     end_velocity: np.ndarray
     deadline: float
+    tool_speed: tuple[str, float] | None = None
+    deviation: tuple[str, float] | None = None
 
     @property
     def at_rest(self) -> bool:
@@ -68,11 +70,15 @@ def time_path(
     start_velocity: Any = None,
     end_velocity: Any = None,
     timeout: float = 2.0,
+    tool_speed: tuple[str, float] | None = None,
+    deviation: tuple[str, float] | None = None,
 ) -> Trajectory:
     """The trajectory along a path (N, dof), as fast as the limits allow.
 
     space           what the trajectory must not leave: where a method's curves leave the path's straight segments they
                     are made smaller, or points added, until they are proved free.
+    tool_speed      (link, metres per second): what the link's origin must not exceed; for "blends".
+    deviation       (link, metres): by what blends may take the link's origin off the corners of the path, about.
     start_velocity, end_velocity   (dof,) joint velocities, zero by default; for "ruckig".
     Raises TimingError where the path cannot be followed.
     """
@@ -81,9 +87,12 @@ def time_path(
     limits = MotionLimits.of(robot) if limits is None else limits
     zero = np.zeros(robot.dof)
     start, end = (zero if v is None else robot.check_q(v, "velocity") for v in (start_velocity, end_velocity))
-    request = TimingRequest(robot, points, limits, space, start, end, time.perf_counter() + timeout)
+    deadline = time.perf_counter() + timeout
+    request = TimingRequest(robot, points, limits, space, start, end, deadline, tool_speed, deviation)
     if not request.at_rest and method != "ruckig":
         raise InvalidInputError(f"method {method!r} starts and ends at rest; velocities at the ends need 'ruckig'.")
+    if tool_speed is not None and method != "blends":
+        raise InvalidInputError(f"method {method!r} does not limit the tool's speed; 'blends' does.")
     if len(points) == 1 and request.at_rest:
         return Trajectory.resting(robot.joint_names, points[0])
     trajectory = chosen(request)
