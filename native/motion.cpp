@@ -12,8 +12,8 @@ MEMETIK_KERNEL_TABLE(MotionKernels, motion_kernels)
 namespace {
 
 constexpr int kLanes = 8;
+constexpr int kLeastParts = 3;      // into which intervals that are not proved are divided
 constexpr double kFirstWay = 0.16;  // metres: a motion starts with intervals in which no point moves farther
-constexpr int kParts = 4;           // into which an interval that is not proved is divided
 
 double length(const double *v) { return std::sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
 
@@ -157,11 +157,17 @@ double MotionChecker::prove(double way, const Place &place) {
         const double half = 0.5 * (part.high - part.low);
         if (state[i] == kProved) continue;
         if (state[i] == kBlocked || half < least) return part.low + half;
-        for (int k = 0; k < kParts; ++k)
-          next_.push_back({part.low + 2 * half * k / kParts, part.low + 2 * half * (k + 1) / kParts});
+        next_.push_back(part);
       }
     }
-    pending_.swap(next_);
+    // Few intervals are divided into many parts, so that the lanes are full.
+    const int parts = next_.empty() ? 0 : std::max<int>(kLeastParts, kLanes / int(next_.size()));
+    pending_.clear();
+    for (int k = 0; k < parts; ++k)
+      for (const Interval &part : next_) {
+        const double size = (part.high - part.low) / parts;
+        pending_.push_back({part.low + k * size, k + 1 < parts ? part.low + (k + 1) * size : part.high});
+      }
   }
   return 1.0;
 }

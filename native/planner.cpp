@@ -10,13 +10,9 @@
 namespace memetik {
 namespace {
 
-constexpr double kGrowth = 0.05;      // by which a domain grows or shrinks when a step from its node succeeds or fails
-constexpr double kLeastDomain = 1.0;  // the least domain, in ranges
-constexpr double kFirstDomain = 4.0;  // the domain after the first failure, in ranges
-
 // A tree of postures that hangs on one or several roots.
 struct Branches {
-  std::vector<double> q, domain;
+  std::vector<double> q;
   std::vector<int> parent;
   int dof;
 
@@ -25,7 +21,6 @@ struct Branches {
   int add(const double *posture, int from) {
     q.insert(q.end(), posture, posture + dof);
     parent.push_back(from);
-    domain.push_back(std::numeric_limits<double>::infinity());
     return size() - 1;
   }
 };
@@ -100,17 +95,9 @@ class Connect {
   int extend(Branches &tree, const double *sample) {
     double distance;
     const int near = nearest(tree, sample, distance);
-    if (distance > tree.domain[size_t(near)]) return -1;
     const double share = std::min(1.0, settings_.range / std::max(distance, 1e-12));
     for (int k = 0; k < dof_; ++k) step_[size_t(k)] = tree.at(near)[k] + share * (sample[k] - tree.at(near)[k]);
-    if (checker_.edge(tree.at(near), step_.data()) < 1.0) {
-      double &domain = tree.domain[size_t(near)];
-      domain = std::isinf(domain) ? kFirstDomain * settings_.range
-                                  : std::max(domain * (1.0 - kGrowth), kLeastDomain * settings_.range);
-      return -1;
-    }
-    double &domain = tree.domain[size_t(near)];
-    if (!std::isinf(domain)) domain *= 1.0 + kGrowth;
+    if (checker_.edge(tree.at(near), step_.data()) < 1.0) return -1;
     return tree.add(step_.data(), near);
   }
 
