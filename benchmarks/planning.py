@@ -38,7 +38,7 @@ def ours(robot, scene, starts, poses, timeout):
     planner = mk.Planner(robot, [mk.Pose(robot.tip)], scene=scene)
     planner.plan(poses[0], start=starts[0])
     results = []
-    for start, pose in zip(starts, poses):
+    for start, pose in zip(starts, poses, strict=True):
         begin = time.perf_counter()
         plan = planner.plan(pose, start=start, path_timeout=timeout)
         seconds = time.perf_counter() - begin
@@ -62,7 +62,7 @@ def peer(name, robot, scene, starts, poses, timeout):
         "urdf": plain_urdf(robot), "srdf": srdf(robot), "joints": list(robot.joint_names), "tip": robot.tip,
         "base": root, "velocity": robot.velocity.tolist(), "acceleration": robot.acceleration.tolist(),
         "allowed": allowed_pairs(robot), "objects": objects_of(scene), "timeout": timeout, "fixed": {},
-        "problems": [{"start": s.tolist(), "pose": p.tolist()} for s, p in zip(starts, poses)],
+        "problems": [{"start": s.tolist(), "pose": p.tolist()} for s, p in zip(starts, poses, strict=True)],
     }  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "in.json", Path(folder) / "out.json"
@@ -127,8 +127,8 @@ def main():
     contestants = ["memetik", *(name for name in options.peers.split(",") if name)]
     gathered = {name: [] for name in contestants}
     figures = []
-    head = f"{'robot':6} {'scene':9} {'planner':9} {'solved':>9} {'faulty':>6} {'median ms':>9} {'p95 ms':>8} {'motion s':>8}"
-    print(head)
+    print(f"{'robot':6} {'scene':9} {'planner':9} {'solved':>9} {'faulty':>6}", end=" ")
+    print(f"{'median ms':>9} {'p95 ms':>8} {'motion s':>8}")
     for name in robots:
         robot = load(name)
         urdf = plain_urdf(robot)

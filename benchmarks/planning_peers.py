@@ -23,7 +23,7 @@ class RoboPlan:
         from roboplan.core import Scene, loadUrdfSceneDescriptionFromXml
         from roboplan.rrt import RRT, RRTOptions
         from roboplan.simple_ik import SimpleIk, SimpleIkOptions
-        from roboplan.toppra import PathParameterizerTOPPRA, SplineFittingMode, TOPPRAOptions
+        from roboplan.toppra import PathParameterizerTOPPRA, TOPPRAOptions
 
         self.core, self.task = core, task
         self.scene = Scene("bench", loadUrdfSceneDescriptionFromXml(task["urdf"]))
@@ -43,6 +43,8 @@ class RoboPlan:
                 self.scene.addBoxGeometry(thing["name"], "universe", core.Box(*thing["size"]), pose, color)
             elif thing["kind"] == "sphere":
                 self.scene.addSphereGeometry(thing["name"], "universe", core.Sphere(thing["size"][0]), pose, color)
+        names = [thing["name"] for thing in task["objects"]]
+        self.scene.setCollisions([(a, b) for i, a in enumerate(names) for b in names[i + 1 :]], False)
         seconds = task["timeout"]
         self.ik = SimpleIk(self.scene, SimpleIkOptions(
             group_name="arm", max_time=0.1, max_restarts=1000, step_size=1.0, check_collisions=True,
@@ -53,7 +55,7 @@ class RoboPlan:
         ))  # fmt: skip
         self.shortcutter = core.PathShortcutter(self.scene, core.PathShortcuttingOptions(group_name="arm"))
         self.toppra = PathParameterizerTOPPRA(self.scene, "arm")
-        self.options = TOPPRAOptions(dt=0.01, mode=SplineFittingMode.Adaptive)
+        self.options = TOPPRAOptions(dt=0.01)
 
     def plan(self, start, pose):
         core, names = self.core, self.task["joints"]

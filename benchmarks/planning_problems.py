@@ -22,7 +22,8 @@ def load(name):
     """An arm whose joints all have limits."""
     if name == "pr2":
         arm = mk.load_robot("pr2").group("right_arm")
-        return arm.with_limits({j: (-np.pi, np.pi) for j, free in zip(arm.joint_names, arm.continuous) if free})
+        endless = [name for name, free in zip(arm.joint_names, arm.continuous, strict=True) if free]
+        return arm.with_limits(dict.fromkeys(endless, (-np.pi, np.pi)))
     if name == "panda":
         return mk.load_robot("panda").group("panda_arm")
     return mk.load_robot(name)
@@ -42,7 +43,7 @@ def scene_of(robot, name, scenario, seed=0):
         around = make_surroundings("Corridor", centre=(reach + 0.15, 0.0, lift + 0.3), count=200,
                                    low=(reach, -0.05, lift + 0.2), high=(reach + 0.3, 0.05, lift + 0.4))  # fmt: skip
     else:
-        scene = obstacles(robot, robot.tip, 20, seed)
+        scene = obstacles(robot, robot.tip, 12, seed)
         points = np.array([item.pose[:3, 3] for item in scene.snapshot().objects.values()])
         return scene, np.stack([points.min(axis=0), points.max(axis=0)])
     points = around.targets[:, :3, 3]
@@ -131,7 +132,9 @@ class IndependentCheck:
         for i in range(links):
             for j in range(i + 1, len(self.geometry.geometryObjects)):
                 if j < links:
-                    together = self.geometry.geometryObjects[i].parentJoint == self.geometry.geometryObjects[j].parentJoint
+                    together = (
+                        self.geometry.geometryObjects[i].parentJoint == self.geometry.geometryObjects[j].parentJoint
+                    )
                     if together or names[i] == names[j] or frozenset((names[i], names[j])) in allowed:
                         continue
                 elif self.geometry.geometryObjects[i].parentJoint == 0:

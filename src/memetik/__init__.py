@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     )
     from memetik.motion.driver import Driver, ExactDriver, SimulatedDriver
     from memetik.motion.execution import execute
+    from memetik.motion.follow import follow
     from memetik.motion.pipeline import Planner, plan
     from memetik.motion.plan import Plan
     from memetik.motion.sequencer import run_task
@@ -157,6 +158,7 @@ __all__ = [
     "combine",
     "errors",
     "execute",
+    "follow",
     "load_bvh",
     "load_robot",
     "load_task",
@@ -226,6 +228,7 @@ _HOME = {
     "memetik.motion.task": ("Task",),
     "memetik.motion.task_file": ("load_task",),
     "memetik.motion.tcp": ("DriverServer", "TcpDriver"),
+    "memetik.motion.follow": ("follow",),
     "memetik.motion.pipeline": ("Planner", "plan"),
     "memetik.motion.plan": ("Plan",),
     "memetik.motion.trajectory": ("Trajectory",),

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from memetik.cli import bench, demo, doctor, fk, reach, robots, run, setup, solve, studio, tune
+from memetik.cli import bench, demo, doctor, fk, plan, reach, robots, run, setup, solve, studio, tune
 from memetik.errors import MemetikError
 
 VERBS: dict[str, Callable[..., Any]] = {
@@ -22,6 +22,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "fk": fk.fk,
     "solve": solve.solve,
     "reach": reach.reach,
+    "plan": plan.plan,
     "tune": tune.tune,
     "studio": studio.studio,
     "run": run.run,
@@ -37,7 +38,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _name, _verb in VERBS.items():
-    app.command(_name, cls=solve.GoalCommand if _verb is solve.solve else None)(_verb)
+    app.command(_name, cls=solve.GoalCommand if _verb in (solve.solve, plan.plan) else None)(_verb)
 app.add_typer(bench.bench, name="bench")
 
 

@@ -27,6 +27,12 @@ DEFAULT_RANGE = 2.0
 FIRST_TRY = 0.05
 """Seconds of a planner's first try; each further one, with other random numbers, takes twice as long."""
 
+STEPS = (1.0, 0.5, 1.0, 0.25)
+"""Shares of the range that one try after the other takes."""
+
+LEAST_SMOOTHING = 2500
+"""Postures that shortcuts may look at, besides twice as many as the planner did."""
+
 NATIVE = ("rrtconnect", "sbl")
 OWN = (*NATIVE, "rrtconnect-exact")
 
@@ -61,6 +67,8 @@ class PathProblem:
     lower: np.ndarray
     upper: np.ndarray
     weights: np.ndarray
+    coarse: bool = False
+    """Whether motions that come rather near to something may be left out."""
 
     @property
     def robot(self) -> Robot:
@@ -100,14 +108,11 @@ def find_path(
     if result is None:
         ends = _Ends(problem)
         result = ends.failure() or _try_all(ends, runs, begin + timeout, rng, more_goals, step_range)
-        if result.success and choose == "best" and len(ends.inner.goals) > 1:
-            _look_for_better(ends, runs[0], result, rng, begin + timeout, step_range)
-        ends.complete(result)
         if result.success and smooth:
-            assert result.points is not None
-            result.points = shorten(
-                space, result.points, rng=rng, timeout=max(0.0, begin + timeout - time.perf_counter())
-            )
+            _smooth(space, result, rng, begin + timeout)
+            if choose == "best" and len(ends.inner.goals) > 1:
+                _look_for_better(ends, runs[0], result, rng, begin + timeout, step_range)
+        ends.complete(result)
     result.time = time.perf_counter() - begin
     return result
 
@@ -284,7 +289,8 @@ def _try_all(
             if left <= 0.0:
                 ends.tried.append(f"{attempt} tries in all, {len(ends.inner.goals)} goals")
                 return PathResult(False, reason="no path found in time", tried=ends.tried)
-            result = run(ends.inner, min(seconds, left), rng + attempt, step_range)
+            problem = _replaced(ends.inner, coarse=attempt % 2 == 0)
+            result = run(problem, min(seconds, left), rng + attempt, step_range * STEPS[attempt % len(STEPS)])
             outcome = "path found" if result.success else "none"
             ends.tried.append(f"{name}, try {attempt + 1}: {outcome} after {result.time * 1e3:.1f} ms")
             if result.success:
@@ -307,23 +313,28 @@ def _look_for_better(
 
     problem, robot = ends.inner, ends.inner.robot
     assert result.points is not None
-    points = shorten(problem.space, result.points, rng=rng, timeout=max(0.0, deadline - time.perf_counter()))
-    best = path_cost(robot, points)
-    result.points = points
+    best = path_cost(robot, result.points)
     straight = (np.abs(problem.goals - problem.start) / MotionLimits.of(robot).velocity).max(axis=1)
     for index in np.argsort(straight, kind="stable")[:2].tolist():
         left = deadline - time.perf_counter()
         if index == result.goal or straight[index] > 0.7 * best or left <= 0.0:
             continue
-        single = _replaced(problem, goals=problem.goals[index : index + 1])
+        single = _replaced(problem, goals=problem.goals[index : index + 1], coarse=True)
         other = first[1](single, min(left, max(0.002, 2.0 * result.time)), rng, step_range)
         if not other.success:
             continue
-        other.points = shorten(problem.space, other.points, rng=rng, timeout=max(0.0, deadline - time.perf_counter()))
+        _smooth(problem.space, other, rng, deadline)
         cost = path_cost(robot, other.points)
         if cost < best:
             ends.tried.append(f"goal {index + 1} instead: {cost:.2f} s instead of {best:.2f} s at full speed")
             best, result.points, result.goal = cost, other.points, index
+
+
+def _smooth(space: OpenSpace, result: PathResult, rng: int, deadline: float) -> None:
+    assert result.points is not None
+    left = max(0.0, deadline - time.perf_counter())
+    most = LEAST_SMOOTHING + 2 * result.checks
+    result.points = shorten(space, result.points, rng=rng, timeout=left, checks=most)
 
 
 def _planner(name: str, space: OpenSpace) -> Callable[[PathProblem, float, int, float], PathResult]:
@@ -346,7 +357,8 @@ def _planner(name: str, space: OpenSpace) -> Callable[[PathProblem, float, int, 
 def _native(problem: PathProblem, seconds: float, rng: int, step_range: float, *, lazy: bool) -> PathResult:
     begin = time.perf_counter()
     assert isinstance(problem.space, SceneSpace)
-    found, points, goal, checks, _ = problem.space.core.find_path(
+    model = problem.space.coarse if problem.coarse else problem.space.core
+    found, points, goal, checks, _ = model.find_path(
         problem.start, np.ascontiguousarray(problem.goals), problem.lower, problem.upper, problem.weights,
         float(step_range), float(seconds), 1 << 60, int(rng) & 0xFFFFFFFF, lazy,
     )  # fmt: skip

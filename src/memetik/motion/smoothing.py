@@ -15,15 +15,25 @@ PATIENCE = 20
 
 
 def shorten(
-    space: OpenSpace, points: Any, *, rng: int = 0, timeout: float = 1.0, patience: int = PATIENCE
+    space: OpenSpace,
+    points: Any,
+    *,
+    rng: int = 0,
+    timeout: float = 1.0,
+    patience: int = PATIENCE,
+    checks: int | None = None,
 ) -> np.ndarray:
-    """A path (N, dof) with the same ends and shortcuts between random points of it, where they are free."""
+    """A path (N, dof) with the same ends and shortcuts between random points of it, where they are free.
+
+    patience: attempts in vain after which it ends; checks: postures that may be looked at, where there is geometry.
+    """
     points = np.ascontiguousarray(points, dtype=float)
     if len(points) < 3:
         return points
     weights = np.where(space.robot.turning, 1.0, 2.0)
     if isinstance(space, SceneSpace):
-        return space.core.shorten(points, weights, float(timeout), 1 << 60, int(rng) & 0xFFFFFFFF, patience)
+        most = 1 << 60 if checks is None else checks
+        return space.coarse.shorten(points, weights, float(timeout), most, int(rng) & 0xFFFFFFFF, patience)
     deadline = time.perf_counter() + timeout
     path = _skip(space, list(points), deadline)
     generator = np.random.default_rng(rng)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 TOLERANCE = 5e-4
 """Metres: what bodies may come nearer than and count as colliding, as nothing could be proved."""
 
+COARSE_TOLERANCE = 2e-3
+"""Metres, likewise, for first tries and shortcuts."""
+
 CHECKER_STEP = 5e-3
 """Metres that no point of the robot moves farther than between two questions to a user's checker."""
 
@@ -115,9 +118,10 @@ class SceneSpace(OpenSpace):
         self.confinement, self.margin, self.tolerance = confinement, confinement.margin, tolerance
         slides = np.maximum(np.abs(robot.lower), np.abs(robot.upper))
         slides = np.where(np.isfinite(slides), slides, np.where(robot.turning, 0.0, FARTHEST_SLIDE))
-        self.core = _core.MotionModel(
-            confinement.certain.world, robot.core, np.ascontiguousarray(slides), self.margin, tolerance
-        )
+        world, slides = confinement.certain.world, np.ascontiguousarray(slides)
+        self.core = _core.MotionModel(world, robot.core, slides, self.margin, tolerance)
+        # Motions that come this near to something are not worth the effort while there may be others.
+        self.coarse = _core.MotionModel(world, robot.core, slides, self.margin, max(tolerance, COARSE_TOLERANCE))
 
     def is_free(self, q: np.ndarray) -> bool:
         return self.is_surely_free(q) or not self.confinement.touches(q)
