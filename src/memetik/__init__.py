@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from memetik.scene.scene import Scene
     from memetik.solve import methods
     from memetik.solve.problem import Problem, solve
+    from memetik.solve.problem_file import load_problem, save_problem
     from memetik.solve.solution import BatchSolution, Solution
     from memetik.solve.tracker import Tracker
 
@@ -160,6 +161,7 @@ __all__ = [
     "execute",
     "follow",
     "load_bvh",
+    "load_problem",
     "load_robot",
     "load_task",
     "manipulability",
@@ -167,6 +169,7 @@ __all__ = [
     "plan",
     "robot_from_dh",
     "run_task",
+    "save_problem",
     "solve",
     "transform",
 ]
@@ -241,6 +244,7 @@ _HOME = {
     "memetik.scene.scene": ("Scene",),
     "memetik.solve": ("methods",),
     "memetik.solve.problem": ("Problem", "solve"),
+    "memetik.solve.problem_file": ("load_problem", "save_problem"),
     "memetik.solve.solution": ("BatchSolution", "Solution"),
     "memetik.solve.tracker": ("Tracker",),
 }

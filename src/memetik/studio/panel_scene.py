@@ -38,7 +38,7 @@ class ScenePanel:
     def __init__(self, studio: Studio):
         self._studio = studio
         self._chosen: str | None = None
-        self._names: tuple[str, ...] = ()
+        self._names: tuple[str, ...] | None = None
         self._sliced: Any = None
         self._shown_margin = 0.0
         self._shown_pose: Any = None
@@ -79,13 +79,14 @@ class ScenePanel:
     def refresh(self, state: State, q: np.ndarray) -> None:
         names = tuple(state.scene.objects)
         if names != self._names:
-            added = [name for name in names if name not in self._names]
+            known = self._names
+            added = [name for name in names if name not in (known or ())]
             self._names = names
-            if added and len(added) == 1:
+            if len(added) == 1 and known is not None:
                 self._chosen = added[0]
             if self._chosen not in names:
-                self._chosen = names[0] if names else None
-            self._object.options = names or (NONE,)
+                self._chosen = None
+            self._object.options = (NONE, *names)
             self._object.value = self._chosen or NONE
         self._self.value = state.self_collision
         if state.margin != self._shown_margin:
@@ -97,10 +98,10 @@ class ScenePanel:
     def use_robot(self, state: State) -> None:
         self._sliced = None
 
-    def choose(self, name: str) -> None:
+    def choose(self, name: str | None) -> None:
         """Makes an object the chosen one: it gets a gizmo."""
         self._chosen = name
-        self._object.value = name
+        self._object.value = name or NONE
 
     def _show_chosen(self, state: State) -> None:
         self._studio.gizmos.hold_object(self._chosen, state)
@@ -157,7 +158,7 @@ class ScenePanel:
         @self._object.on_update
         async def _(event: Any) -> None:
             name = self._object.value
-            studio.do(event, lambda: name != NONE and self.choose(name))
+            studio.do(event, lambda: self.choose(None if name == NONE else name))
 
         @self._apply.on_click
         async def _(event: Any) -> None:
