@@ -44,22 +44,24 @@ ground.add_box("ground", size=(6.0, 6.0, 0.2), pose=mk.transform((0.0, 0.0, supp
 
 standing = [mk.Pose(foot, robot.pose(foot, stand), name=foot) for foot in feet]
 upright = mk.Orientation("pelvis", robot.pose("pelvis", stand)[:3, :3], priority=2, weight=0.3)
-calm = mk.Displacement(weight=0.02, priority=2)
+level = mk.Position("pelvis", robot.pose("pelvis", stand)[:3, 3], priority=2, weight=0.5)
+calm = mk.Displacement(weight=0.1, priority=2)
 balanced = [
     *standing,
-    mk.Balance(polygon=support, margin=0.06),
+    mk.Balance(polygon=support * (1.0, 0.5, 1.0), margin=0.05),
     *(mk.Position(hand, name=hand, priority=1) for hand in hands),
     upright,
+    level,
     calm,
 ]
-reaching = [*standing, *(mk.Position(hand, name=hand, tolerance=5e-3) for hand in hands), upright, calm]
+reaching = [*standing, *(mk.Position(hand, name=hand, tolerance=5e-3) for hand in hands), upright, level, calm]
 home = {hand: robot.pose(hand, stand)[:3, 3] for hand in hands}
 
 
 def targets(t):
     """Forward and down, further than arms and legs go in balance, to the sides, and back."""
     far = 0.5 - 0.5 * np.cos(2.0 * np.pi * t / 10.0)
-    side = 0.25 * np.sin(2.0 * np.pi * t / 7.0)
+    side = 0.1 * np.sin(2.0 * np.pi * t / 7.0)
     return {hand: home[hand] + far * np.array([0.75, side, -0.1]) for hand in hands}
 
 

@@ -133,7 +133,7 @@ class _Builder:
         self.spec.option.integrator = self.mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         self.spec.option.cone = self.mujoco.mjtCone.mjCONE_ELLIPTIC
         self.spec.option.impratio = 10.0  # makes held things creep less
-        self.spec.compiler.boundmass, self.spec.compiler.boundinertia = 1e-6, 1e-9  # axes between which there is no link
+        self.spec.compiler.boundmass, self.spec.compiler.boundinertia = 1e-6, 1e-9  # of axes without a link
         self.geoms = GeomWriter(self.mujoco, self.spec)
         self.spec.visual.global_.offwidth, self.spec.visual.global_.offheight = 1920, 1200
         sky = {"type": self.mujoco.mjtTexture.mjTEXTURE_SKYBOX, "builtin": self.mujoco.mjtBuiltin.mjBUILTIN_GRADIENT}
