@@ -123,7 +123,7 @@ def scenario_of(store: Store, case: Case) -> Scenario | None:
     origin["reachability"] = "skip"
     try:
         return scenario_from(origin)
-    except (MemetikError, OSError) as error:
+    except (MemetikError, OSError, KeyError) as error:  # also an origin that is no recipe of ours
         logger.warning("no view of %s: %s", case.title, error)
         return None
 
