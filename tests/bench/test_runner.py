@@ -1,0 +1,334 @@
+"""The runner: bad solvers exposed at no cost to others, nothing lost when it is killed, the same command resumes."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memetik.bench.contest import PATIENCE, Contest, Settings, Stable
+from memetik.bench.peers.registry import PEERS, MissingPeerError, class_facts, contestant, python_of
+from memetik.bench.runner import run
+from memetik.bench.scenarios import scenario
+from memetik.bench.spec import Spec, bundled_specs, load_spec, solver_spec, spec_from
+from memetik.bench.store import Store
+from memetik.bench.summary import summary
+from memetik.errors import InvalidInputError, UnknownNameError
+
+ADAPTERS = Path(__file__).with_name("adapters_for_tests.py")
+
+pytestmark = pytest.mark.unsanitized  # starts processes and kills them
+
+
+def bad(*kinds):
+    return tuple(f"{ADAPTERS}:{kind}" for kind in kinds)
+
+
+def small(*solvers, **changes):
+    names = {"robots": ("ur10",), "scenarios": ("Random",), "targets": 8, "timeouts": (0.05,), "trials": 1}
+    return Spec(solvers=tuple(solver_spec(name) for name in solvers), grace=0.3, **{**names, **changes})
+
+
+def statuses(path, label):
+    with Store(path) as store:
+        return store.results(solvers=[label]).status.tolist()
+
+
+def test_liars_are_exposed_and_honest_solvers_are_not_touched(tmp_path):
+    run(small("memetic", *bad("Liar", "OutOfLimits", "Nonsense", "Raiser", "Chatty")), tmp_path / "s.db")
+    assert statuses(tmp_path / "s.db", "memetic") == ["solved"] * 8
+    for label in ("Liar", "OutOfLimits", "Nonsense"):
+        assert statuses(tmp_path / "s.db", label) == ["false"] * 8
+    assert statuses(tmp_path / "s.db", "Raiser") == ["error"] * 8
+    assert statuses(tmp_path / "s.db", "Chatty") == ["missed"] * 8
+    with Store(tmp_path / "s.db") as store:
+        lines = {line.label: line for line in summary(store)}
+        results = store.results(solvers=["memetic"])
+    assert lines["Liar"].solved == 0.0
+    assert lines["Liar"].false == 8
+    assert (results.position_error <= 1e-5).all()
+    assert (results.candidates >= 1).all()
+    assert (results.evaluations > 0).all()
+    for column in ("seed_distance", "limit_margin", "clearance", "manipulability", "processor"):
+        assert np.isfinite(results[column]).all()
+
+
+def test_solvers_that_crash_leave_or_eat_memory_cost_their_own_rows_only(tmp_path):
+    spec = small("memetic", *bad("Crasher", "Leaver", "Eater"), memory=400_000_000)
+    outcome = run(spec, tmp_path / "s.db")
+    assert outcome.left == 0
+    assert statuses(tmp_path / "s.db", "memetic") == ["solved"] * 8
+    for label, status in (("Crasher", "crashed"), ("Leaver", "crashed"), ("Eater", "memory")):
+        assert statuses(tmp_path / "s.db", label) == [status] * PATIENCE + ["abandoned"] * (8 - PATIENCE)
+    connection = sqlite3.connect(tmp_path / "s.db")
+    notes = {row[0] for row in connection.execute("SELECT note FROM results WHERE status = 'crashed'")}
+    assert any("signal" in note for note in notes)
+    assert any("code 3" in note for note in notes)
+
+
+def test_a_solver_that_hangs_is_ended_from_outside(monkeypatch):
+    monkeypatch.setattr("memetik.bench.contest.FIRST_SOLVE", (0.3, 0.3))
+    found = scenario("Random", "ur10", targets=7)
+    with Stable() as stable:
+        contest = Contest(found, [contestant(bad("Hanger")[0])], Settings(timeout=0.05, grace=0.2), stable)
+        results = [result for _, result in contest.play(range(7), 0)]
+        assert [result.status for result in results] == ["stopped"] * PATIENCE + ["abandoned"] * (7 - PATIENCE)
+        assert not stable.worker(contest.entrants[0].contestant, 1).running
+
+
+def test_solvers_that_do_not_apply_are_named_and_left_out(tmp_path):
+    spec = small("memetic", *bad("Picky"), scenarios=("FullBody:3",), robots=())
+    outcome = run(spec, tmp_path / "s.db")
+    assert any("Picky does not take part" in remark for remark in outcome.remarks)
+    with Store(tmp_path / "s.db") as store:
+        assert set(store.results().label) == {"memetic"}
+        assert {run.label: run.note for run in store.runs()}["Picky"].startswith("not applicable")
+
+
+def test_rejection_sampling_turns_colliding_answers_away_and_can_be_switched_off(tmp_path):
+    spec = small("pytracik", scenarios=("Shelf",), targets=12, timeouts=(0.2,))
+    run(spec, tmp_path / "on.db")
+    run(spec.updated(rejection=False), tmp_path / "off.db")
+    with Store(tmp_path / "on.db") as on, Store(tmp_path / "off.db") as off:
+        with_it, without = on.results(), off.results()
+    assert (with_it.status != "false").all()
+    assert with_it.candidates.max() > 1
+    assert (with_it.collision_time > 0.0).all()
+    assert (without.status == "false").any()
+    assert (without.candidates <= 1).all()
+    assert with_it.solved.sum() > without.solved.sum()
+
+
+def test_user_adapters_see_whole_problems(tmp_path):
+    run(small(*bad("Seer"), scenarios=("Shelf",), targets=3), tmp_path / "s.db")
+    assert statuses(tmp_path / "s.db", "Seer") == ["solved"] * 3
+
+
+def test_the_same_command_does_nothing_twice_and_more_trials_add_only_theirs(tmp_path):
+    assert run(small("memetic"), tmp_path / "s.db").new == 8
+    again = run(small("memetic"), tmp_path / "s.db")
+    assert (again.before, again.new, again.left) == (8, 0, 0)
+    more = run(small("memetic", trials=3), tmp_path / "s.db")
+    assert (more.before, more.new) == (8, 16)
+
+
+def test_several_cores_and_work_bounds_give_the_same_postures_as_one(tmp_path):
+    spec = small("memetic", scenarios=("Random", "Shelf"), trials=2, evaluations=3000)
+    run(spec, tmp_path / "one.db")
+    run(spec.updated(jobs=2), tmp_path / "two.db")
+    with Store(tmp_path / "one.db") as one, Store(tmp_path / "two.db") as two:
+        for first in one.runs():
+            assert np.array_equal(one.postures(first.run)[2], two.postures(first.run)[2])
+        assert len(one.results()) == len(two.results()) == 32
+
+
+def test_a_budget_stops_early_and_the_rest_follows(tmp_path):
+    spec = small(*bad("Slow"), targets=40)
+    outcome = run(spec.updated(budget=0.3), tmp_path / "s.db")
+    assert 0 < outcome.new < 40
+    assert outcome.left == 40 - outcome.new
+    assert run(spec, tmp_path / "s.db").left == 0
+    assert len(statuses(tmp_path / "s.db", "Slow")) == 40
+
+
+def command(store, *extra):
+    arguments = ["bench", "run", "--robot", "ur10", "--scenario", "Random", "--targets", "60", "--timeout", "0.1",
+                 "--trials", "2", "--store", str(store), "--json", *extra]  # fmt: skip
+    return [sys.executable, "-m", "memetik.cli", *arguments, "--solver", *bad("Slow"), "--solver", "memetic"]
+
+
+def count(store):
+    if not store.exists():
+        return 0
+    connection = sqlite3.connect(store, timeout=30)
+    try:
+        return connection.execute("SELECT count(*) FROM results").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("jobs", "kills"),
+    [("2", 3), pytest.param("1", 10, marks=pytest.mark.soak), pytest.param("2", 10, marks=pytest.mark.soak)],
+)
+def test_kills_at_any_moment_lose_no_finished_target(tmp_path, jobs, kills):
+    store, rng, seen = tmp_path / "s.db", np.random.default_rng(kills), 0
+    for _ in range(kills):
+        process = subprocess.Popen(command(store, "--jobs", jobs), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wanted, begin = seen + int(rng.integers(1, 200 // kills)), time.monotonic()
+        while count(store) < wanted and process.poll() is None and time.monotonic() - begin < 60.0:
+            time.sleep(0.01)
+        seen = count(store)
+        process.kill()
+        process.wait()
+        assert count(store) >= seen
+    done = subprocess.run(command(store, "--jobs", jobs), capture_output=True, text=True, check=True)
+    report = json.loads(done.stdout)["results"]
+    assert report["left"] == 0
+    assert report["before"] >= seen > 0
+    connection = sqlite3.connect(store)
+    rows = connection.execute("SELECT run, target, trial FROM results").fetchall()
+    assert len(rows) == len(set(rows)) == 2 * 60 * 2
+
+
+@pytest.mark.soak
+def test_a_cluster_gives_the_same_table_though_one_of_its_workers_is_killed(tmp_path):
+    spec = small("memetic", scenarios=("Random", "Shelf"), targets=80, trials=2, evaluations=20_000)
+    run(spec, tmp_path / "one.db")
+    from distributed import Client, LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        process = subprocess.Popen(
+            [sys.executable, "-c", CLUSTER_RUN, cluster.scheduler_address, str(tmp_path / "two.db")]
+        )
+        while count(tmp_path / "two.db") < 20 and process.poll() is None:
+            time.sleep(0.05)
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        assert process.wait(300) == 0
+    with Store(tmp_path / "one.db") as one, Store(tmp_path / "two.db") as two:
+        for first in one.runs():
+            assert np.array_equal(one.postures(first.run)[2], two.postures(first.run)[2])
+        assert len(one.results()) == len(two.results()) == 320
+
+
+CLUSTER_RUN = """
+import sys
+from memetik.bench.runner import run
+from memetik.bench.spec import Spec, solver_spec
+spec = Spec(("ur10",), ("Random", "Shelf"), (solver_spec("memetic"),), 80, (0.05,), trials=2, evaluations=20_000)
+run(spec, sys.argv[2], cluster=sys.argv[1])
+"""
+
+
+def test_an_interrupt_ends_politely_and_keeps_what_is_finished(tmp_path):
+    store = tmp_path / "s.db"
+    process = subprocess.Popen(command(store), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    begin = time.monotonic()
+    while count(store) < 5 and time.monotonic() - begin < 60.0:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert json.loads(output)["stopped"] is True
+    assert count(store) >= 5
+
+
+def test_two_runs_on_one_store_lose_nothing(tmp_path):
+    store = tmp_path / "s.db"
+    others = command(store)
+    others[others.index("Random")] = "Grid"
+    both = [subprocess.Popen(c, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for c in (command(store), others)]
+    for process in both:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors.decode()
+    with Store(store) as opened:
+        results = opened.results()
+    assert {name: int((results.scenario == name).sum()) for name in ("Random", "Grid")} == {"Random": 240, "Grid": 240}
+
+
+def test_no_solver_outlives_its_runner(tmp_path):
+    store = tmp_path / "s.db"
+    process = subprocess.Popen(command(store), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    begin = time.monotonic()
+    while count(store) < 3 and time.monotonic() - begin < 60.0:
+        time.sleep(0.01)
+    children = [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+    assert children
+    process.kill()
+    process.wait()
+    begin = time.monotonic()
+    while any(Path(f"/proc/{pid}").exists() for pid in children) and time.monotonic() - begin < 10.0:
+        time.sleep(0.05)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in children)
+
+
+def test_specifications_are_read_and_wrong_ones_are_explained(tmp_path):
+    path = tmp_path / "spec.toml"
+    path.write_text(
+        'schema = "memetik.bench/1"\nrobot = "ur10"\nscenarios = ["Random"]\ntimeout = [0.01, 0.1]\n'
+        'seeding = ["random", "middle"]\nsolvers = ["memetic", {name = "memetic", label = "small", '
+        "parameters = {population = 4}}]\n"
+    )
+    spec = load_spec(path).checked()
+    assert spec.timeouts == (0.01, 0.1)
+    assert len(spec.settings("random")) == 4
+    assert spec.solvers[1].parameters == {"population": 4}
+    assert solver_spec("memetic?population=4&elites=2").parameters == {"population": 4, "elites": 2}
+    for data, words in (
+        ({"robts": ["ur10"]}, "robots"),
+        ({"targets": "many"}, "int"),
+        ({"targets": True}, "int"),
+        ({"schema": "memetik.bench/9"}, "memetik.bench/1"),
+        ({"solvers": [{"label": "x"}]}, "name"),
+    ):
+        with pytest.raises(InvalidInputError, match=words):
+            spec_from(data)
+    with pytest.raises(UnknownNameError, match="suite"):
+        load_spec("sweet")
+    with pytest.raises(InvalidInputError, match="timeouts"):
+        small("memetic", timeouts=(0.0,)).checked()
+    with pytest.raises(InvalidInputError, match="needs a robot"):
+        small("memetic", robots=()).checked()
+    for name in bundled_specs():
+        load_spec(name).checked()
+
+
+def test_solvers_are_found_by_name_and_path(tmp_path, monkeypatch):
+    with pytest.raises(UnknownNameError, match="memetic"):
+        contestant("memetc")
+    with pytest.raises(UnknownNameError, match="population"):
+        contestant("memetic", parameters={"populaton": 3})
+    with pytest.raises(UnknownNameError, match="Liar"):
+        contestant(f"{ADAPTERS}:Lair")
+    with pytest.raises(InvalidInputError, match="no adapter file"):
+        contestant("nowhere.py:Mine")
+    with pytest.raises(InvalidInputError, match="class too"):
+        contestant(str(ADAPTERS))
+    lacking = tmp_path / "lacking.py"
+    lacking.write_text("class Mine:\n    def solve(self, target, seed, timeout): return None\n")
+    with pytest.raises(InvalidInputError, match="close, prepare"):
+        contestant(f"{lacking}:Mine")
+    assert contestant("memetic", parameters={"population": 4}).label == "memetic (population=4)"
+    monkeypatch.setenv("MEMETIK_CACHE", str(tmp_path))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingPeerError, match="memetik bench peers install placo"):
+        python_of(PEERS["placo"])
+
+
+def test_every_peer_has_an_adapter_that_imports_no_memetik():
+    from memetik.bench.peers.registry import ADAPTERS as FOLDER
+
+    for peer in PEERS.values():
+        file, _, kind = peer.adapter.partition(":")
+        facts = class_facts(FOLDER / f"{file}.py", kind)
+        assert facts["package"] == peer.packages[0] if peer.packages else True
+        assert "memetik" not in (FOLDER / f"{file}.py").read_text()
+
+
+def available(name):
+    try:
+        python_of(PEERS[name])
+    except MissingPeerError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", [name for name in PEERS if name != "relaxed-ik-core"])
+def test_peers_solve_what_they_claim(name):
+    if not available(name):
+        pytest.skip(f"{name} is not installed")
+    robot = "panda:panda_arm" if name == "frankik" else "ur10"
+    found = scenario("Random", robot, targets=6)
+    with Stable() as stable:
+        contest = Contest(found, [contestant(name)], Settings(timeout=1.0, grace=20.0), stable)
+        results = [result for _, result in contest.play(range(6), 0)]
+    assert all(result.status in ("solved", "late", "missed") for result in results), results
+    assert sum(result.verified for result in results) >= 4
