@@ -78,7 +78,4 @@ for phase in np.linspace(0.0, 1.0, FRAMES):
     tilts.append(np.degrees(np.arccos(np.clip(sole[2, 2], -1.0, 1.0))))
 
 save_animation("11_foot_placement", robot, path, scene, azimuth=-1.2, elevation=0.15)
-print(f"{FRAMES} frames, {1e3 * np.mean(times):.2f} ms each (source: 1 ms a frame)")
-print(
-    f"standing soles on the ground to within its cells ({1e3 * np.max(gaps):.1f} mm), tilted up to {max(tilts):.0f} degrees"
-)
+print(f"soles within {1e3 * np.max(gaps):.1f} mm of the ground's samples, tilted up to {max(tilts):.0f} degrees")
