@@ -29,8 +29,8 @@ def rate_over_time(case: Case, style: PlotStyle) -> Figure:
     axes = np.atleast_1d(figure.subplots(1, 1 + len(zooms)))
     shortest = min((float(c.times.min()) for c in case.contestants if len(c.times)), default=1e-4)
     low = max(min(shortest, 0.1 * case.timeout), 1e-6)
-    whole = np.geomspace(low, case.timeout, 300)
-    for axis, grid in zip(axes, [whole, *(np.linspace(0.0, zoom, 300) for zoom in zooms)], strict=True):
+    whole = np.geomspace(low, case.timeout, 180)
+    for axis, grid in zip(axes, [whole, *(np.linspace(0.0, zoom, 180) for zoom in zooms)], strict=True):
         _curves(axis, case, style, lambda rows: rows.time * 1e3, grid * 1e3)
         axis.set_xlim(grid[0] * 1e3, grid[-1] * 1e3)
         axis.set_xlabel("time per target (ms)")
@@ -51,7 +51,7 @@ def rate_over_candidates(case: Case, style: PlotStyle) -> Figure | None:
         offset = 1 if name == "restarts" else 0
         counted = [c.rows[name][c.solved & (c.rows[name] >= 0)] + offset for c in case.contestants]
         most = max((int(values.max()) for values in counted if len(values)), default=10)
-        grid = np.unique(np.geomspace(1, max(most, 10), 200).round())
+        grid = np.unique(np.geomspace(1, max(most, 10), 150).round())
         _curves(axis, case, style, _column(name, offset), grid, name)
         axis.set_xscale("log")
         axis.set_xlabel(label)

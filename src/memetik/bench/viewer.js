@@ -58,8 +58,17 @@
       this.frame();
       this.tools();
       this.listen();
-      new ResizeObserver(() => this.draw()).observe(host);
+      this.resized = new ResizeObserver(() => this.draw());
+      this.resized.observe(host);
       this.draw();
+    }
+
+    close() {
+      if (!this.gl) return;
+      this.resized.disconnect();
+      const release = this.gl.getExtension("WEBGL_lose_context");
+      if (release) release.loseContext();
+      this.host.querySelectorAll("canvas, .viewer-tools, .viewer-hint").forEach((node) => node.remove());
     }
 
     build() {
@@ -225,6 +234,16 @@
     }
   }
 
-  const start = () => document.querySelectorAll(".viewer").forEach((host) => new Viewer(host));
+  // Browsers keep some sixteen WebGL contexts at a time: a viewer lives only while it is near the window.
+  const start = () => {
+    const live = new Map();
+    const watch = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        if (isIntersecting && !live.has(target)) live.set(target, new Viewer(target));
+        if (!isIntersecting && live.has(target)) { live.get(target).close(); live.delete(target); }
+      }
+    }, { rootMargin: "300px" });
+    document.querySelectorAll(".viewer").forEach((host) => watch.observe(host));
+  };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start); else start();
 })();
