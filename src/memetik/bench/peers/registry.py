@@ -63,6 +63,10 @@ PEERS: dict[str, Peer] = {
         Peer("mplib", "mplib", ("mplib",), "mplib:MpLib", "closed-loop steps on Pinocchio, C++"),
         Peer("relaxed-ik-core", "relaxed_ik_lib", ("relaxed-ik-core",), "relaxed_ik_core:RelaxedIkCore",
              "RangedIK, for streams of poses, Rust"),
+        Peer("pykdl", "PyKDL", (), "pykdl:PyKdl", "Levenberg-Marquardt of Orocos KDL, C++",
+             "it comes with ROS and Debian (python3-pykdl); name a Python that has it in MEMETIK_PEER_PYKDL"),
+        Peer("pyroki", "pyroki", (), "pyroki:PyRoki", "nonlinear least squares in JAX",
+             "install it from its repository, and name the Python that has it in MEMETIK_PEER_PYROKI"),
     )
 }  # fmt: skip
 

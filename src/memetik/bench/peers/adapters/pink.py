@@ -44,7 +44,13 @@ class Pink:
         last = np.inf
         for step in range(self.STEPS):
             velocity = self.solve_ik(
-                self.configuration, [self.frame], 1.0, solver="daqp", damping=1e-9, limits=self.limits, safety_break=False
+                self.configuration,
+                [self.frame],
+                1.0,
+                solver="daqp",
+                damping=1e-9,
+                limits=self.limits,
+                safety_break=False,
             )
             self.configuration.integrate_inplace(velocity, 1.0)
             reached = self.configuration.get_transform_frame_to_world(self.task.tip)

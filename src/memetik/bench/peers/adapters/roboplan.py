@@ -16,7 +16,12 @@ class RoboPlan:
             raise NotImplementedError("this adapter takes joints with limits")
         self.scene = Scene("chain", loadUrdfSceneDescriptionFromXml(task.urdf))
         self.scene.addGroupFromChain("chain", task.base, task.tip)
-        self.cartesian, self.joints, self.ik, self.options = CartesianConfiguration, JointConfiguration, SimpleIk, SimpleIkOptions
+        self.cartesian, self.joints, self.ik, self.options = (
+            CartesianConfiguration,
+            JointConfiguration,
+            SimpleIk,
+            SimpleIkOptions,
+        )
         self.task = task
 
     def solve(self, target, seed, timeout):
