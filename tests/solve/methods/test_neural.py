@@ -60,7 +60,7 @@ def test_steps_of_the_network_lead_nearer(planar, own_cache):
     x = 0.8 * sight.draw(rng, 200)
     moved = x + 0.05 * rng.standard_normal(x.shape)
     difference = sight.difference(sight.frames(x), sight.frames(moved))
-    matrices = network(np.concatenate([sight.posture(x), difference], axis=1)).reshape(len(x), x.shape[1], -1)
+    matrices = network(sight.posture(x)).reshape(len(x), x.shape[1], -1)
     after = x + np.einsum("knm,km->kn", matrices, difference)
     left = np.linalg.norm(sight.difference(sight.frames(after), sight.frames(moved)), axis=1)
     assert np.median(left / np.linalg.norm(difference, axis=1)) < 0.5

@@ -29,14 +29,11 @@ logger = logging.getLogger(__name__)
 
 KINDS = ("offset", "direct")
 
-FARTHEST = 1.5
-"""Differences are cut to this size (metres over the robot's size, radians): they were seldom larger in training."""
+FARTHEST = 1.0
+"""Differences are cut to this size (metres over the robot's size, radians): a step is a first-order one."""
 
-LARGEST_STEP = 1.0
-"""Radians: standard deviation of a joint's step in training, at most."""
-
-SMALLEST_STEP = 0.03
-"""At least. Below it a step is in proportion to the difference, which the network's form sees to."""
+DAMPING = 0.1
+"""Of the pseudo-inverse that is learned: near singular postures its steps stay small."""
 
 _trained: dict[str, Network] = {}
 
@@ -46,9 +43,10 @@ class Neural(Search):
     """The neural methods of BioIK 2 (Ruppel 2017, section 3.6), trained here when a robot and a kind of goals first
     meet them (half a minute, with a progress bar on a terminal); the weights are kept on disk.
 
-    "offset": the network takes the joints q and the differences d of frames from their targets, and gives a matrix A;
-    the step q <- clip(q + A(q, d) d) is repeated with exact kinematics. Small differences give small steps by this
-    form; the source, whose network gives the step itself, scales inputs up and outputs down to the same end.
+    "offset": the network takes the joints q and gives a matrix A, which turns the differences d of frames from their
+    targets into a step: q <- clip(q + A(q) d), repeated with exact kinematics. It learns the steps of a damped
+    pseudo-inverse. Small differences give small steps by this form; the source's network takes d too, gives the step
+    itself, and its inputs are scaled up and outputs down to the same end.
     "direct": the network takes the targets and gives the posture, once. Where a pose has several postures it gives
     their mean, which has another pose: good for a seed, as in Seeded("neural_direct", "memetic"), not for an answer.
 
@@ -64,7 +62,7 @@ class Neural(Search):
 
     kind: str = "offset"
     hidden: tuple[int, ...] = (256, 256)
-    steps: int = 5000
+    steps: int = 4000
     batch: int = 256
     training: int = 0
     iterations: int = 200
@@ -85,7 +83,7 @@ class Neural(Search):
     def network(self, problem: Problem) -> Network:
         """The network for a problem's robot and goals: trained before, read from disk, or trained now."""
         frames = Sight(problem)
-        key = cache.digest([frames.key, self.kind, self.hidden, self.steps, self.batch, self.training, 1])
+        key = cache.digest([frames.key, self.kind, self.hidden, self.steps, self.batch, self.training, 3])
         if key not in _trained:
             arrays = cache.load("network", key)
             _trained[key] = self._train(frames, key) if arrays is None else Network.from_arrays(arrays)
@@ -106,16 +104,16 @@ class Neural(Search):
                 return
             difference = sight.difference(sight.frames(x[None])[0], wanted)
             size = float(np.linalg.norm(difference))
-            near = difference * min(1.0, FARTHEST / size) if size > 0.0 else difference
-            matrix = network(np.append(sight.posture(x[None])[0], near)[None])[0]
-            x = task.clip(x + matrix.reshape(len(x), -1) @ near)
+            matrix = network(sight.posture(x[None]))[0].reshape(len(x), -1)
+            x = task.clip(x + matrix @ difference * min(1.0, FARTHEST / max(size, 1e-300)))
 
     def _train(self, sight: Sight, key: str) -> Network:
         rng = np.random.default_rng(self.training)
         sampler, judge = (sight.offsets, sight.judge) if self.kind == "offset" else (sight.postures, plain_error)
-        n, inputs = len(sight.low), sampler(np.random.default_rng(0), 1)[0].shape[1]
-        outputs = n * (inputs - 2 * n) if self.kind == "offset" else n
-        network = Network.random([inputs, *self.hidden, outputs], rng)
+        inputs, wanted = sampler(np.random.default_rng(0), 1)
+        n = len(sight.low)
+        outputs = n * (wanted.shape[1] - n) if self.kind == "offset" else n
+        network = Network.random([inputs.shape[1], *self.hidden, outputs], rng)
         with _progress(f"training the network of {sight.problem.robot.name}") as tell, one_blas_thread():
             error = network.train(sampler, self.steps, self.batch, rng, judge, tell)
         logger.info("trained a network of %s: root mean square error %.3f", sight.problem.robot.name, error**0.5)
@@ -203,21 +201,37 @@ class Sight:
         return np.concatenate(parts, axis=-1)
 
     def offsets(self, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Samples for "offset": joints and differences; differences and the steps that lead there, both over the size
-        of the steps."""
+        """Samples for "offset": joints; and for `judge` differences in all directions, those in which the joints hardly
+        move among them, with the steps that the damped pseudo-inverse answers them with, over the size of the steps."""
         x = self.draw(rng, count)
-        scale = SMALLEST_STEP * (LARGEST_STEP / SMALLEST_STEP) ** rng.random((count, 1))
-        moved = np.clip(x + scale * rng.standard_normal(x.shape), self.low, self.high)
-        difference, step = self.difference(self.frames(x), self.frames(moved)), moved - x
-        size = np.maximum(np.linalg.norm(step, axis=1, keepdims=True) / np.sqrt(step.shape[1]), 1e-9)
-        return np.concatenate([self.posture(x), difference], axis=1), np.concatenate([difference, step], axis=1) / size
+        jacobians = self.jacobians(x)
+        turned = np.swapaxes(jacobians, 1, 2)
+        difference = rng.standard_normal((count, jacobians.shape[1]))
+        square = jacobians @ turned + DAMPING**2 * np.eye(jacobians.shape[1])
+        step = (turned @ np.linalg.solve(square, difference[:, :, None]))[..., 0]
+        size = np.linalg.norm(step, axis=1, keepdims=True) / np.sqrt(step.shape[1]) + 1e-9
+        return self.posture(x), np.concatenate([difference, step], axis=1) / size
 
     def judge(self, outputs: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The error of steps A d, A (n, m) the outputs."""
         n = len(self.low)
-        difference, step = wanted[:, : wanted.shape[1] - n], wanted[:, -n:]
-        error = np.einsum("knm,km->kn", outputs.reshape(len(outputs), n, -1), difference) - step
+        m = outputs.shape[1] // n
+        difference, step = wanted[:, :m], wanted[:, m:]
+        error = np.einsum("knm,km->kn", outputs.reshape(-1, n, m), difference) - step
         return error, (error[:, :, None] * difference[:, None, :]).reshape(outputs.shape)
+
+    def jacobians(self, x: np.ndarray) -> np.ndarray:
+        """Derivatives (N, m, n) of what `difference` measures by the joints."""
+        q = np.tile(self.neutral, (len(x), 1))
+        q[:, self.columns] = x
+        parts = []
+        for k, link in enumerate(self.links):
+            jacobian = self.problem.robot.jacobian(link, q, self.placements[k, :3, 3])[..., self.columns]
+            if self.has_position[k]:
+                parts.append(jacobian[:, :3] / self.size)
+            if self.has_rotation[k]:
+                parts.append(jacobian[:, 3:])
+        return np.concatenate(parts, axis=1)
 
     def postures(self, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Samples for "direct": poses, and the postures that have them."""
