@@ -56,6 +56,7 @@ WAYS = {
     "climb and push": mk.methods.Memetic(openings=False),
     "climb": mk.methods.Memetic(openings=False, push=False),
     "push": mk.methods.Memetic(openings=False, climb=False),
+    "decoupled": "decoupled",
     "rejection": mk.methods.Memetic(openings=False, climb=False, push=False),
 }
 """What finds a way into a tank, one at a time."""

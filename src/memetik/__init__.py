@@ -80,7 +80,9 @@ if TYPE_CHECKING:
     from memetik.robot.transforms import transform
     from memetik.scene.exact import CollisionModel
     from memetik.scene.scene import Scene
+    from memetik.scene.spots import surface_spots
     from memetik.solve import methods
+    from memetik.solve.inspection import inspect
     from memetik.solve.problem import Problem, solve
     from memetik.solve.problem_file import load_problem, save_problem
     from memetik.solve.solution import BatchSolution, Solution
@@ -160,6 +162,7 @@ __all__ = [
     "errors",
     "execute",
     "follow",
+    "inspect",
     "load_bvh",
     "load_problem",
     "load_robot",
@@ -171,6 +174,7 @@ __all__ = [
     "run_task",
     "save_problem",
     "solve",
+    "surface_spots",
     "transform",
 ]
 
@@ -242,7 +246,9 @@ _HOME = {
     "memetik.robot.transforms": ("transform",),
     "memetik.scene.exact": ("CollisionModel",),
     "memetik.scene.scene": ("Scene",),
+    "memetik.scene.spots": ("surface_spots",),
     "memetik.solve": ("methods",),
+    "memetik.solve.inspection": ("inspect",),
     "memetik.solve.problem": ("Problem", "solve"),
     "memetik.solve.problem_file": ("load_problem", "save_problem"),
     "memetik.solve.solution": ("BatchSolution", "Solution"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import memetik as mk
-from memetik.errors import InvalidInputError
+from memetik.errors import GoalError, InvalidInputError
 from memetik.goals.pose import Pose
 from memetik.robot.transforms import transform
 from memetik.scene.allowed import pairs_always_within
@@ -81,6 +81,16 @@ def test_every_way_into_a_tank_gives_certified_answers(elise, method):
         solution = problem.solve(target, rng=k, timeout=5.0, method=mk.methods.Memetic(**method))
         assert solution.success
         assert reaches(problem, solution.q, target)
+
+
+def test_the_end_of_a_robot_may_be_chosen_before_its_arm(elise):
+    problem, surroundings = tank(elise, "HydrogenTank")
+    for k, target in enumerate(surroundings.targets[:6]):
+        solution = problem.solve(target, rng=k, timeout=5.0, method="decoupled")
+        assert solution.success
+        assert reaches(problem, solution.q, target)
+    with pytest.raises(GoalError, match="more than 6 joints"):
+        mk.Problem(mk.load_robot("ur10"), [Pose("tool0")]).solve(surroundings.targets[0], method="decoupled")
 
 
 def test_openings_make_the_search_shorter(elise):

@@ -56,6 +56,7 @@ METHODS: dict[str, Entry] = {
     "seeded": Entry("cascade", "Seeded"),
     "cached": Entry("cached", "Cached"),
     "analytic": Entry("analytic", "Analytic"),
+    "decoupled": Entry("decoupled", "Decoupled"),
 }
 """What `method=` accepts by name."""
 
