@@ -12,6 +12,7 @@ from memetik.scene.allowed import (
     adjacent_pairs,
     checked_pairs,
     default_pairs,
+    pairs_never_within,
     propose_allowed,
     sample_postures,
     srdf_pairs,
@@ -107,3 +108,13 @@ def test_sampled_postures_are_within_the_limits():
     assert (postures >= robot.lower).all()
     assert (postures <= robot.upper).all()
     assert np.ptp(postures, axis=0) == pytest.approx(robot.upper - robot.lower, rel=0.1)
+
+
+def test_pairs_that_are_never_near_are_far_apart_in_other_postures_too():
+    robot = load_robot("panda")
+    never = pairs_never_within(robot, 0.01)
+    assert never
+    assert not never & default_pairs(robot)
+    model = CollisionModel(robot, None, allowed=default_pairs(robot))
+    counts = model.count_collisions(sample_postures(robot, 400, 77))
+    assert not any(counts[pair] for pair in never)

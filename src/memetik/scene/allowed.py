@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Pairs = frozenset[tuple[str, str]]
 
 DEFAULT_SAMPLES = 200
+NEVER_SAMPLES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,27 @@ def pairs_always_within(robot: Robot, margin: float) -> Pairs:
         return frozenset()
     model = CollisionModel(robot, None, allowed=default_pairs(robot), padding=0.5 * margin)
     return model.always_colliding(sample_postures(robot, DEFAULT_SAMPLES, 0))
+
+
+@lru_cache(maxsize=64)
+def pairs_never_within(robot: Robot, distance: float) -> Pairs:
+    """The pairs of links that come nearer than `distance` to each other in none of `NEVER_SAMPLES` postures.
+
+    A search may leave them out; what certifies its answers may not. Kept on disk.
+    """
+    from memetik.robot.content import digest
+    from memetik.scene import cache
+    from memetik.scene.exact import CollisionModel
+
+    key = cache.digest([digest(robot.description).hex(), distance, NEVER_SAMPLES])
+    kept = cache.load("never", key)
+    if kept is None:
+        model = CollisionModel(robot, None, allowed=default_pairs(robot), padding=0.5 * distance)
+        counts = model.count_collisions(sample_postures(robot, NEVER_SAMPLES, 1))
+        never = sorted(pair for pair, count in counts.items() if count == 0)
+        kept = {"pairs": np.array(never, dtype=str).reshape(-1, 2)}
+        cache.store("never", key, kept)
+    return frozenset((str(first), str(second)) for first, second in kept["pairs"])
 
 
 def _always_or_adjacent(robot: Robot) -> Pairs:

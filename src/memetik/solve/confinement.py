@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _known: WeakKeyDictionary[DistanceField, Openings] = WeakKeyDictionary()
 
+NEAR = 0.01
+"""Metres: links that sampled postures never bring this near to each other are left to what certifies the answers."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -33,10 +36,11 @@ class Confinement:
     on disk. `preparation_time` is the sum of it, seconds.
 
     Links that come nearer to each other than `margin` in every posture are not kept that far apart: no posture could.
+    Those that are never near are left out of the search, not of what certifies its answers.
     """
 
     def __init__(self, robot: Robot, scene: Any, self_collision: bool, margin: float):
-        from memetik.scene.allowed import default_pairs, pairs_always_within
+        from memetik.scene.allowed import default_pairs, pairs_always_within, pairs_never_within
         from memetik.scene.fast import FastModel
         from memetik.scene.scene import Scene
 
@@ -48,7 +52,11 @@ class Confinement:
         begin = time.perf_counter()
         allowed = default_pairs(robot) | pairs_always_within(robot, margin) if self_collision else frozenset()
         self._allowed = allowed
-        self.tight = FastModel(robot, scene, "tight", allowed=allowed, self_collision=self_collision)
+        searched = allowed
+        if self_collision:
+            with contextlib.suppress(MissingExtraError):  # all pairs are searched then
+                searched = allowed | pairs_never_within(robot, margin + NEAR)
+        self.tight = FastModel(robot, scene, "tight", allowed=searched, self_collision=self_collision)
         self.certain = FastModel(robot, scene, "conservative", allowed=allowed, self_collision=self_collision)
         self.preparation_time = 0.0
         self._exact: Any = None
