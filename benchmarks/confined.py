@@ -326,7 +326,7 @@ def measure(case: Case, rngs: list[int], clock: Callable[[], float]) -> bool:
     held = not wrong and bool(success.all()) and quick.mean() >= case.quick
     print(f"{case.name:34} {count * len(rngs):8d} {reachable.sum() * len(rngs):9d} {success.sum():7d} {wrong:5d} "
           f"{100 * quick.mean():6.2f}% {np.median(ms):21.3f} {ms.mean():7.3f} {np.percentile(ms, 99):7.2f} "
-          f"{ms.max():7.2f}  {case.problem.confinement.preparation_time:6.2f} s", mark(held), flush=True)  # fmt: skip
+          f"{ms.max():7.2f}  {case.problem.preparation_time:6.2f} s", mark(held), flush=True)  # fmt: skip
     return held
 
 

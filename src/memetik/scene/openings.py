@@ -54,7 +54,11 @@ class Openings:
             return cls(kept["origin"], float(kept["step"]), kept["labels"], kept["points"], kept["radii"])
         low, high = bounds
         step = max(_LEAST_STEP, (float(np.prod(high - low)) / MOST_CELLS) ** (1.0 / 3.0))
-        counts = [math.ceil((b - a) / step) + 2 * _PADDING for a, b in zip(low, high, strict=True)]
+        while True:
+            counts = [math.ceil((b - a) / step) + 2 * _PADDING for a, b in zip(low, high, strict=True)]
+            if math.prod(counts) <= 2 * MOST_CELLS:
+                break
+            step *= 1.25  # flat bodies have more cells around them than in them
         origin = 0.5 * (low + high) - 0.5 * step * np.array(counts)  # corner of the first cell
         axes = [origin[k] + step * (np.arange(counts[k]) + 0.5) for k in range(3)]
         z, y, x = np.meshgrid(axes[2], axes[1], axes[0], indexing="ij")
@@ -62,7 +66,13 @@ class Openings:
         labels, cells, radii = _core.openings(np.ascontiguousarray(values), NOTABLE)
         where = np.unravel_index(np.array(cells, dtype=np.int64), z.shape)
         points = np.stack([axes[0][where[2]], axes[1][where[1]], axes[2][where[0]]], axis=-1).reshape(-1, 3)
-        found = cls(origin, step, labels.astype(np.int16), points, np.array(radii, dtype=float))
+        found = cls(
+            origin,
+            step,
+            labels.astype(np.int16 if len(cells) < 2**15 else np.int32),
+            points,
+            np.array(radii, dtype=float),
+        )
         if key:
             arrays = {"origin": origin, "step": np.array(step), "labels": found._labels}
             cache.store("openings", key, {**arrays, "points": points, "radii": found.radii})

@@ -117,7 +117,12 @@ class Confinement:
             self.exact.prepare()
         spent = time.perf_counter() - begin
         self.preparation_time += spent
-        logger.debug("prepared the collision models of %r in %.3g s", self.robot.name, spent)
+        logger.log(
+            logging.INFO if spent > 0.1 else logging.DEBUG,
+            "prepared the collision models of %r in %.3g s",
+            self.robot.name,
+            spent,
+        )
 
 
 def openings_of(item: SceneObject, field: DistanceField) -> Openings | None:

@@ -141,6 +141,14 @@ class Problem:
         return compiler, core
 
     @property
+    def preparation_time(self) -> float:
+        """Seconds spent on what the scene needs before anything is solved: fields, fits, openings, exact geometry.
+
+        No solve's time has any of it. Most is kept on disk, so that it is short the next time.
+        """
+        return 0.0 if self.confinement is None else self.confinement.preparation_time
+
+    @property
     def variables(self) -> list[str]:
         """The joints that the search may move."""
         return [self.robot.joint_names[k] for k in self._core.variables]
@@ -177,7 +185,8 @@ class Problem:
         rng          seed of the random numbers, or (seed, stream). Element k of a batch uses stream + k.
         threads      how many threads carry the search's islands, or the elements of a batch.
         method       a name of mk.methods.METHODS, or an object with parameters such as mk.methods.Memetic(...).
-        approximate  where there is no answer, bring the best found to its local minimum: the nearest posture.
+        approximate  where there is no answer, bring the best found to its local minimum: the nearest posture. In a
+                     scene, the nearest that touches nothing.
         attempts     bound on the number of local searches.
         valid        a predicate of a posture (dof,), asked inside the loop: the search goes on until it says yes.
                      For a batch it gets the postures (M, dof) of all elements in doubt and returns (M,) booleans.
