@@ -54,6 +54,6 @@ def test_solid_closed_and_flat_bodies_have_none():
     assert len(openings_of(cup)) == 0
     rod = revolve(np.array([(0.0, 0.0), (0.0, 0.1), (0.5, 0.1), (0.5, 0.0)]), 24)
     assert len(openings_of(rod)) == 0
-    plate = revolve(np.array([(0.0, 0.0), (0.0, 3.0), (0.01, 3.0), (0.01, 0.0)]), 24)
-    field = DistanceField(plate.vertices, plate.faces, 0.01, solid=True)
+    plate = revolve(np.array([(0.0, 0.0), (0.0, 1.0), (0.01, 1.0), (0.01, 0.0)]), 24)
+    field = DistanceField(plate.vertices, plate.faces, 0.02, solid=True)
     assert len(Openings.of_field(field, plate.bounds)) == 0
