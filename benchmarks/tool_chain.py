@@ -28,14 +28,14 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import tool_chain_cases as cases
-from memetik.motion.paths import find_path
-from memetik.motion.space import space_for
-from memetik.motion.timing import time_path
 
 import memetik as mk
 from memetik.motion.driver import SimulatedDriver
 from memetik.motion.execution import execute
+from memetik.motion.paths import find_path
 from memetik.motion.simulation import Simulation
+from memetik.motion.space import space_for
+from memetik.motion.timing import time_path
 from memetik.robot.transforms import rotation_log
 
 LAX = 0.1
@@ -118,7 +118,7 @@ def _tables(given: argparse.Namespace) -> Iterator[Table]:
                 if (stage, surroundings) in BARS:
                     yield from STAGES[stage](robot, name, surroundings, given)
             if stage == "chain" and given.clutter:
-                for degrees in (5.0, 20.0, 40.0):
+                for degrees in (2.5, 5.0, 20.0, 40.0):
                     yield from chain(robot, name, f"corridor {degrees:g}", given, math.radians(degrees))
 
 
@@ -241,7 +241,7 @@ def _goal(
     """What is around, and a posture that can be reached."""
     if surroundings == "empty":
         return None, next(cases.free_postures(robot, rng, above))
-    way = cases.corridor_path(robot, rng, 5, start, above)
+    way = cases.corridor_path(robot, rng, 5, start, above, width)
     return cases.Corridor(robot, way, width), way[-1]
 
 
@@ -287,7 +287,7 @@ def _print_row(table: Table, first: bool) -> None:
     """Ours, and under it what the study found for the same stage and arm."""
     if first:
         print(
-            f"{'stage':7}{'':12}{'arm':12}{'by':32}{'lax':>7}{'strict':>8}{'block':>7}{'plan s':>10}{'median':>10}"
+            f"{'stage':7}{'':14}{'arm':12}{'by':32}{'lax':>7}{'strict':>8}{'block':>7}{'plan s':>10}{'median':>10}"
             f"{'run s':>8}{'pos m':>10}{'ori rad':>10}"
         )
     lax, strict, block = table.rates("lax")[0], table.rates("strict")[0], table.rates("strict")[1]
@@ -298,7 +298,7 @@ def _print_row(table: Table, first: bool) -> None:
         np.median([getattr(call, kind) for call in done]) if done else math.nan for kind in ("position", "rotation")
     ]
     print(
-        f"{table.stage:7}{table.surroundings:12}{table.arm:12}{table.what:32}{lax:7.1%}{strict:8.1%}{block:7.0%}"
+        f"{table.stage:7}{table.surroundings:14}{table.arm:12}{table.what:32}{lax:7.1%}{strict:8.1%}{block:7.0%}"
         f"{np.mean(seconds):10.4f}{np.median(seconds):10.4f}{running:8.2f}{errors[0]:10.1e}{errors[1]:10.1e}",
         flush=True,
     )
@@ -306,10 +306,10 @@ def _print_row(table: Table, first: bool) -> None:
         if (stage, surroundings) == (table.stage, table.surroundings) and table.arm in arms:
             success, blocks, mean = arms[table.arm]
             label = f"  study: {what}"
-            print(f"{'':31}{label:32}{success:7.1%}{'':8}{blocks:7.0%}{mean:10.4f}")
+            print(f"{'':33}{label:32}{success:7.1%}{'':8}{blocks:7.0%}{mean:10.4f}")
     failed = sorted({call.note for call in table.calls if not call.strict and call.note})
     for note in failed[:3]:
-        print(f"{'':31}  failed: {note}")
+        print(f"{'':33}  failed: {note}")
 
 
 def _keep(tables: list[Table], given: argparse.Namespace) -> None:

@@ -118,9 +118,14 @@ def start_posture(robot: mk.Robot) -> np.ndarray:
 
 
 def corridor_path(
-    robot: mk.Robot, rng: np.random.Generator, steps: int, start: np.ndarray | None, above: float | None = None
+    robot: mk.Robot,
+    rng: np.random.Generator,
+    steps: int,
+    start: np.ndarray | None,
+    above: float | None = None,
+    width: float = CORRIDOR,
 ) -> np.ndarray:
-    """A random path (steps, dof), each posture within 10 degrees of the one before.
+    """A random path (steps, dof), each posture within `width` of the one before, joint by joint.
 
     Postures and the straight motions between them are free of self-collision, so that the corridor can be passed.
     """
@@ -134,8 +139,8 @@ def corridor_path(
     for _ in range(1000):
         path = [start if start is not None else next(free_postures(robot, rng))]
         for _ in range(steps - 1):
-            low = np.maximum(robot.lower, path[-1] - CORRIDOR)
-            high = np.minimum(robot.upper, path[-1] + CORRIDOR)
+            low = np.maximum(robot.lower, path[-1] - width)
+            high = np.minimum(robot.upper, path[-1] + width)
             tries = rng.uniform(low, high, (50, robot.dof))
             following = next((q for q in tries if good(path[-1], q)), None)
             if following is None:
