@@ -11,6 +11,7 @@ next, or serves it better. Work is bounded in evaluations, so that the outcome d
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -245,18 +246,26 @@ def reach_study(
 
 def try_targets(setup: ReachSetup, attempt: Attempt) -> tuple[np.ndarray, np.ndarray, Scores]:
     """State (N,), q (N, dof) and scores of a batch: first by the arm alone, then, where that collides, in the scene."""
-    points, normals, base = attempt.points, attempt.normals, attempt.base
-    scene = setup.scene
-    if base is not None:
-        # The world moves instead of the robot: nothing has to be compiled again.
-        points, normals, scene = _seen_from(setup, base, points, normals)
+    if attempt.base is None:
+        return _try(setup, attempt, attempt.points, attempt.normals)
+    # The world moves instead of the robot: nothing has to be compiled again. It can be in one place at a time only.
+    with _moving:
+        return _try(setup, attempt, *_seen_from(setup, attempt.base, attempt.points, attempt.normals))
+
+
+_moving = threading.Lock()
+
+
+def _try(
+    setup: ReachSetup, attempt: Attempt, points: np.ndarray, normals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, Scores]:
     targets = setup.targets(points, normals)
     batch = setup.arm.solve(
         *targets, seed=attempt.seeds, evaluations=setup.evaluations, rng=(setup.rng, attempt.stream)
     )
     q = np.array(batch.q)
     state = np.where(batch.success, REACHED, OUT_OF_REACH)
-    if scene is not None:
+    if setup.scene is not None:
         certain = _confinement(setup).certain
         tried = np.flatnonzero(batch.success)
         colliding = tried[certain.collides(q[tried])] if len(tried) else tried
@@ -297,7 +306,7 @@ def _confinement(setup: ReachSetup) -> Any:
     return confinement
 
 
-def _seen_from(setup: ReachSetup, base: np.ndarray, points: np.ndarray, normals: np.ndarray) -> tuple[Any, Any, Any]:
+def _seen_from(setup: ReachSetup, base: np.ndarray, points: np.ndarray, normals: np.ndarray) -> tuple[Any, Any]:
     """Targets as the setup's robot sees them if it stood at `base`; its scene is moved likewise."""
     shift = setup.robot.base_pose @ inverse(base)
     scene = setup.scene
@@ -305,7 +314,7 @@ def _seen_from(setup: ReachSetup, base: np.ndarray, points: np.ndarray, normals:
         home = setup.__dict__.setdefault("_home", {item.name: item.pose for item in scene.world_objects})
         for name, pose in home.items():
             scene.move(name, shift @ pose)
-    return points @ shift[:3, :3].T + shift[:3, 3], normals @ shift[:3, :3].T, scene
+    return points @ shift[:3, :3].T + shift[:3, 3], normals @ shift[:3, :3].T
 
 
 def _scores(setup: ReachSetup, q: np.ndarray, reached: np.ndarray) -> Scores:
