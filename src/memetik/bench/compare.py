@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from memetik.bench.statistics import compare_paired
-from memetik.bench.store import Store
+from memetik.bench.store import Store, Table
 from memetik.errors import InvalidInputError, UnknownNameError
 
 
@@ -54,7 +54,7 @@ def compare(
     return [row for mine, other, a, b in pairs for row in _rows(mine, other, a, b)]
 
 
-def _rows(mine: np.recarray, other: np.recarray, first: str, second: str) -> list[Row]:
+def _rows(mine: Table, other: Table, first: str, second: str) -> list[Row]:
     rows = []
     setups = dict.fromkeys(zip(mine.robot, mine.scenario, mine.timeout, mine.seeding, strict=True))
     for robot, scenario, timeout, seeding in setups:
@@ -66,13 +66,15 @@ def _rows(mine: np.recarray, other: np.recarray, first: str, second: str) -> lis
         if not len(shared):
             continue
         a, b = (np.array([r.solved[r.target == k].mean() for k in shared]) for r in (left, right))
-        scores = [float(np.where(r.solved, np.minimum(r.time, timeout), timeout).mean()) for r in (left, right)]
+        mine_score, other_score = (
+            float(np.where(r.solved, np.minimum(r.time, timeout), timeout).mean()) for r in (left, right)
+        )
         found = compare_paired(a, b)
         verdict = "within noise" if found.is_noise else f"{first if a.mean() > b.mean() else second} solves more"
         if first == second and not found.is_noise:
             verdict = f"the {'first' if a.mean() > b.mean() else 'second'} solves more"
         rows.append(Row(
-            str(robot), str(scenario), first, second, len(shared), float(a.mean()), float(b.mean()), *scores,
+            str(robot), str(scenario), first, second, len(shared), float(a.mean()), float(b.mean()), mine_score, other_score,
             found.p_value, f"{verdict} (p = {found.p_value:.2g})",
         ))  # fmt: skip
     return rows

@@ -11,9 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from memetik.bench.store import RESULT_COLUMNS, Store
+from memetik.bench.store import RESULT_COLUMNS, Store, Table
 from memetik.errors import InvalidInputError, MissingExtraError
 
 _SCHEMA = "memetik.bench.results/1"
@@ -25,7 +23,7 @@ def export_results(store: Store, path: str | os.PathLike[str]) -> int:
     The format is that of the file's name. Missing values are empty (CSV), null (JSON, Parquet).
     """
     path = Path(path)
-    writers: dict[str, Callable[[np.recarray, Path], None]] = {
+    writers: dict[str, Callable[[Table, Path], None]] = {
         ".csv": _write_csv, ".parquet": _write_parquet, ".json": _write_json,
     }  # fmt: skip
     if path.suffix.lower() not in writers:
@@ -44,7 +42,7 @@ def export_results(store: Store, path: str | os.PathLike[str]) -> int:
     return len(results)
 
 
-def _columns(results: np.recarray) -> dict[str, list[Any]]:
+def _columns(results: Table) -> dict[str, list[Any]]:
     """Plain values by column, None where one is missing."""
     return {name: [_plain(value) for value in results[name].tolist()] for name, _ in RESULT_COLUMNS}
 
@@ -55,7 +53,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, int) and not isinstance(value, bool) and value == -1 else value
 
 
-def _write_csv(results: np.recarray, path: Path) -> None:
+def _write_csv(results: Table, path: Path) -> None:
     columns = _columns(results)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -63,13 +61,13 @@ def _write_csv(results: np.recarray, path: Path) -> None:
         writer.writerows(zip(*columns.values(), strict=True))
 
 
-def _write_json(results: np.recarray, path: Path) -> None:
+def _write_json(results: Table, path: Path) -> None:
     columns = _columns(results)
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     path.write_text(json.dumps({"schema": _SCHEMA, "results": rows}, indent=0), encoding="utf-8")
 
 
-def _write_parquet(results: np.recarray, path: Path) -> None:
+def _write_parquet(results: Table, path: Path) -> None:
     try:
         import pyarrow
         import pyarrow.parquet

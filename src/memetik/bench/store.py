@@ -25,6 +25,9 @@ from memetik.scene.cache import digest
 if TYPE_CHECKING:
     from memetik.bench.scenarios import Scenario
 
+Table = Any
+"""A numpy record array: rows[k], rows.column, rows[rows.solved]. Type checkers do not know its columns."""
+
 STATUSES = {
     "solved": "a verified posture within the timeout",
     "late": "a verified posture after the timeout",
@@ -228,7 +231,7 @@ class Store:
 
     # reading
 
-    def runs(self) -> np.recarray:
+    def runs(self) -> Table:
         """One row for each run, in the order in which they were started; columns as in RUN_COLUMNS."""
         rows = self._rows(
             """SELECT run, runs.scenario, robot, name, solver, label, timeout, seeding, settings, machine, versions,
@@ -247,7 +250,7 @@ class Store:
         scenarios: Iterable[str] | None = None,
         solvers: Iterable[str] | None = None,
         runs: Iterable[str] | None = None,
-    ) -> np.recarray:
+    ) -> Table:
         """One row for each result, those of the named robots, scenarios, solvers (or labels) and runs only.
 
         Columns as in RESULT_COLUMNS.
@@ -370,7 +373,7 @@ def _current_copy(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield copy
 
 
-def _records(rows: list[tuple[Any, ...]], columns: Sequence[tuple[str, str]]) -> np.recarray:
+def _records(rows: list[tuple[Any, ...]], columns: Sequence[tuple[str, str]]) -> Table:
     table = np.zeros(len(rows), dtype=list(columns))
     for k, (name, kind) in enumerate(columns):
         missing = {"f": np.nan, "i": -1}.get(kind[0])

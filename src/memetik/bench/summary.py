@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ def summary(store: Store, **chosen: Iterable[str] | None) -> list[Line]:
     return lines
 
 
-def _without_results(run: np.record) -> Line:
+def _without_results(run: Any) -> Line:
     nan = float("nan")
     return Line(run.run, run.robot, run.scenario, run.label, float(run.timeout), run.seeding, int(run.targets), 0, 0, 0,
                 nan, nan, nan, nan, nan, 0, 0, run.note)  # fmt: skip

@@ -144,15 +144,22 @@ def _errors(goal: Any, pose: np.ndarray, target: np.ndarray) -> tuple[float, flo
     place, turn = pose[:3, 3], pose[:3, :3]
     if isinstance(goal, Pose):
         angle = _angle(turn, target[:3, :3])
-        return _length(place - target[:3, 3]), angle, (goal.position_tolerance, goal.rotation_tolerance)
+        return _length(place - target[:3, 3]), angle, (_bound(goal.position_tolerance), _bound(goal.rotation_tolerance))
     if isinstance(goal, Position):
-        return _length(place - target), 0.0, (goal.tolerance, math.inf)
+        return _length(place - target), 0.0, (_bound(goal.tolerance), math.inf)
     if isinstance(goal, Orientation):
-        return 0.0, _angle(turn, target), (math.inf, goal.tolerance)
+        return 0.0, _angle(turn, target), (math.inf, _bound(goal.tolerance))
     axis = turn @ np.asarray(goal.axis)
     wanted = target - place if isinstance(goal, LookAt) else target
     angle = math.atan2(_length(np.cross(axis, wanted)), float(axis @ wanted))
-    return 0.0, angle, (math.inf, goal.tolerance)
+    return 0.0, angle, (math.inf, _bound(goal.tolerance))
+
+
+def _bound(tolerance: Any) -> float:
+    """A tolerance on a norm; tolerances by axis are not verified here."""
+    if not isinstance(tolerance, int | float):
+        raise GoalError(f"the benchmark verifies tolerances that are one number, not {tolerance!r}.")
+    return float(tolerance)
 
 
 def _length(vector: np.ndarray) -> float:

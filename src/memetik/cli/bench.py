@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
 
@@ -56,28 +56,27 @@ def run(
     )  # fmt: skip
     if spec is None and not solver:
         chosen = chosen.updated(solvers=(solver_spec("memetic"),))
-    progress = _Bars()
-    stopped = False
+    outcome, progress = None, cast(Any, _Bars())
     try:
         with progress:
             outcome = run_benchmark(chosen, store, progress, cluster=cluster)
     except KeyboardInterrupt:
-        stopped = True
+        print("memetik: interrupted.", file=sys.stderr)
     with Store(store) as opened:
         lines = [line for line in summary(opened) if _asked_for(line, chosen)]
     if as_json:
         print_json("memetik.bench.run/1", {
-            "store": str(store), "stopped": stopped, "remarks": [] if stopped else outcome.remarks,
-            "results": None if stopped else {"before": outcome.before, "new": outcome.new, "left": outcome.left},
+            "store": str(store), "stopped": outcome is None, "remarks": outcome.remarks if outcome else [],
+            "results": {"before": outcome.before, "new": outcome.new, "left": outcome.left} if outcome else None,
             "runs": [vars(line) for line in lines],
         })  # fmt: skip
     else:
         _print_lines(lines)
-        if stopped or outcome.left:
-            left = "" if stopped else f" {outcome.left} results are left:"
+        if outcome is None or outcome.left:
+            left = f" {outcome.left} results are left." if outcome else ""
             print(f"Stopped.{left} The same command goes on.")
         print(f"Results are in {store}; memetik bench report {store} -o report.html shows them.")
-    if stopped:
+    if outcome is None:
         raise typer.Exit(130)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from memetik.bench.peers.process import Command
 from memetik.errors import InvalidInputError, MemetikError, UnknownNameError
@@ -136,7 +136,7 @@ def method_with(name: str, parameters: Mapping[str, Any]) -> Any:
     for key in parameters:
         if key not in known:
             raise UnknownNameError("parameter", key, f"method {name!r}", known)
-    return replace(method, **parameters) if parameters else method
+    return replace(cast(Any, method), **parameters) if parameters else method
 
 
 def is_method(name: str) -> bool:

@@ -46,6 +46,7 @@ import os
 import sys
 import threading
 import time
+from typing import Any
 
 import numpy as np
 
@@ -78,6 +79,9 @@ def main() -> None:
 class Task:
     """What the adapter is told, as attributes."""
 
+    lower: np.ndarray
+    upper: np.ndarray
+
     def __init__(self, data: dict):
         for key, value in data.items():
             setattr(self, key, np.array(value, dtype=float) if key in ARRAYS else value)
@@ -103,7 +107,7 @@ class Session:
     """The adapter, and the task that it was prepared for."""
 
     def __init__(self) -> None:
-        self.adapter = None
+        self.adapter: Any = None
         self.task = Task({})
 
     def answer(self, request: dict, path: str, name: str) -> dict:
@@ -148,6 +152,8 @@ def load_adapter(path: str, name: str) -> type:
     specification = importlib.util.spec_from_file_location(
         f"adapter_{os.path.basename(path).removesuffix('.py')}", path
     )
+    assert specification is not None
+    assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module
     specification.loader.exec_module(module)

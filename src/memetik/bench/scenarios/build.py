@@ -86,13 +86,12 @@ def scenario(
         if count == 0 and parts:
             break
         if reachability == "skip":
-            known = np.full(count, UNKNOWN, dtype=np.int8), np.full((count, loaded.dof), np.nan)
-            if draft.witnesses is not None:
-                known = np.full(count, REACHABLE, dtype=np.int8), draft.witnesses
+            reachable = np.full(count, UNKNOWN if draft.witnesses is None else REACHABLE, dtype=np.int8)
+            witnesses = np.full((count, loaded.dof), np.nan) if draft.witnesses is None else draft.witnesses
         else:
-            known = establish(draft, _key(origin, draft), progress)
+            reachable, witnesses = establish(draft, _key(origin, draft), progress)
         searched += count
-        parts.append((draft, *known))
+        parts.append((draft, reachable, witnesses))
         if reachability != "only":
             break
         missing = targets - sum(int((part[1] == REACHABLE).sum()) for part in parts)
@@ -185,7 +184,7 @@ def _assembled(
         for k in range(len(draft.goals))
     )
     if draft.seeds is not None:
-        seeds = np.concatenate([part[0].seeds for part in parts])[chosen]
+        seeds = np.concatenate([part[0].seeds for part in parts if part[0].seeds is not None])[chosen]
     else:
         seeds = draft.robot.random(np.random.default_rng((seed, 1, *name.encode())), len(chosen))
     return Scenario(

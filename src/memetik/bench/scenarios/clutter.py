@@ -49,5 +49,5 @@ def obstacles(robot: Robot, link: str, count: int, seed: int) -> Scene:
         if ball:
             scene.add_sphere(name, 0.6 * size[0], transform(place), color=(0.7, 0.5, 0.3, 1.0))
         else:
-            scene.add_box(name, size, transform(place, rpy=turn), color=(0.6, 0.6, 0.5, 1.0))
+            scene.add_box(name, size.tolist(), transform(place, rpy=turn), color=(0.6, 0.6, 0.5, 1.0))
     return scene

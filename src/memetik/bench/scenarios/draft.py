@@ -62,8 +62,8 @@ class Draft:
 
 def pose_goal(order: Order, link: str | None = None) -> Pose:
     """A pose of a link, by default the robot's tip, as exact as was asked."""
-    link = order.option("link", None) or order.robot.tip if link is None else link
-    return Pose(link, position_tolerance=order.tolerance.position, rotation_tolerance=order.tolerance.rotation)
+    chosen = link or order.option("link", None) or order.robot.tip
+    return Pose(chosen, position_tolerance=order.tolerance.position, rotation_tolerance=order.tolerance.rotation)
 
 
 def surface_goals(order: Order, poses: np.ndarray) -> tuple[tuple[Goal, ...], tuple[np.ndarray, ...]]:

@@ -121,7 +121,7 @@ def _add_mesh(scene: Scene, name: str, thing: dict[str, Any], pose: np.ndarray, 
             raise GeometryError(
                 f"object {name!r} of {path.name} is in a ROS package ({source}), which is not found here."
             )
-        scene.add_mesh(name, path.parent / source, pose, scale=thing.get("dimensions"))
+        scene.add_mesh(name, path.parent / source, pose, scale=thing.get("dimensions") or 1.0)
         return
     try:
         vertices = np.array(thing["vertices"], dtype=float).reshape(-1, 3)
