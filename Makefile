@@ -52,10 +52,13 @@ lint: $(STAMPS)/lint $(STAMPS)/test ## check style, types and the direction of i
 # so that leak reports would not be about the core.
 SANITIZER_RUNTIME = $(foreach library,libasan.so libubsan.so,$(shell $${CXX:-c++} -print-file-name=$(library)))
 SANITIZED = LD_PRELOAD="$(SANITIZER_RUNTIME)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-soak: $(SOAK_VENV)/.stamps/sanitized ## tests with the core under address and undefined-behaviour sanitizers, then the long tests
+soak: $(SOAK_VENV)/.stamps/sanitized ## tests with the core under sanitizers, then the long tests, then the benchmark in full
 	$(SANITIZED) $(SOAK_VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile -m "not soak and not unsanitized" $(ARGS)
 	$(MAKE) $(STAMPS)/test
 	$(BIN)/python -m pytest -m soak $(ARGS) || [ $$? -eq 5 ]  # 5: there is no such test
+	$(MAKE) $(STAMPS)/bench
+	mkdir -p out && $(BIN)/memetik bench run soak --store out/soak.db  # takes days; the same command goes on
+	$(BIN)/memetik bench report out/soak.db -o out/soak.html
 
 wheel: $(STAMPS)/tools ## build a wheel for this machine into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .

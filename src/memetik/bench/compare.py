@@ -74,7 +74,7 @@ def _rows(mine: Table, other: Table, first: str, second: str) -> list[Row]:
         if first == second and not found.is_noise:
             verdict = f"the {'first' if a.mean() > b.mean() else 'second'} solves more"
         rows.append(Row(
-            str(robot), str(scenario), first, second, len(shared), float(a.mean()), float(b.mean()), mine_score, other_score,
-            found.p_value, f"{verdict} (p = {found.p_value:.2g})",
+            str(robot), str(scenario), first, second, len(shared), float(a.mean()), float(b.mean()), mine_score,
+            other_score, found.p_value, f"{verdict} (p = {found.p_value:.2g})",
         ))  # fmt: skip
     return rows
