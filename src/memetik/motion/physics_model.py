@@ -321,7 +321,8 @@ class _Builder:
                 found.add((first, second))
         for first, second in sorted(found):
             self.spec.add_exclude(bodyname1=first, bodyname2=second)
-            self.notes.append(f"{first} and {second} overlap at the start and are not collided")
+            names = " and ".join(name.split(" ", 1)[1] for name in (first, second))
+            self.notes.append(f"overlap at the start and do not push each other: {names}")
         return self.spec.compile() if found else model
 
     def _geom(self, body: Any, shape: Any, pose: np.ndarray, name: str, *, hull: bool = False, **settings: Any) -> None:
