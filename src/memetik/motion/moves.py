@@ -33,6 +33,7 @@ CONTACT = 0.005
 
 _LINE_STEP = 0.01  # metres between the poses that are solved on a line
 _JUMP = 0.35  # radians that no joint may change by in such a step
+_CHECKED = 0.005  # seconds between the postures of a timed line that are checked
 _CANDIDATES = 12  # postures at an object that are tried
 _TURNS = {"fixed": 1, "half": 2, "quarter": 4}
 
@@ -162,11 +163,12 @@ class Mover:
             try:
                 with allowed(self.scene, touch):
                     ways = self._upwards(foot, tool, bottom, heights[:-1], also)
+                    lines = tuple(self._timed(way) for way in reversed(ways))
                 approach = self._planned(start, ways[-1][0] if ways else foot)
             except MoveError as error:
                 reason = reason or str(error)
                 continue
-            return Descent(approach, tuple(self._timed(way) for way in reversed(ways)), bottom)
+            return Descent(approach, lines, bottom)
         raise MoveError(f"none of {len(found)} postures at the object can be approached; the first: {reason}")
 
     def _upwards(
@@ -247,7 +249,12 @@ class Mover:
         s = np.concatenate([[0.0], np.cumsum(steps)])
         curve = CubicSpline(s, way)
         trajectory = Trajectory.from_points(self.robot.joint_names, s, way, curve(s, 1), curve(s, 2))
-        return at_rest(trajectory, 0.0, trajectory.duration, limits=self.limits)
+        timed = at_rest(trajectory, 0.0, trajectory.duration, limits=self.limits)
+        # The curve is not quite the straight motions that were proved free.
+        rows = timed.at(np.linspace(0.0, timed.duration, max(2, int(timed.duration / _CHECKED))))
+        if self.model.collides(rows).any() or not self.robot.within_limits(rows, 1e-6).all():
+            raise MoveError("the line cannot be followed smoothly without touching something or leaving the limits")
+        return timed
 
     def _planned(self, start: np.ndarray, goal: Any) -> Trajectory:
         """The motion to a posture or to goals, in joint space."""
