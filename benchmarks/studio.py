@@ -181,7 +181,7 @@ async def client(address: str, node: str, path: str, seconds: float) -> None:
                 counts["bytes"] += len(data)
                 messages = msgspec.msgpack.decode(frame)["messages"]
                 counts["updates"] += any(
-                    m["type"] in ("SetPositionMessage", "SetOrientationMessage") and m["name"].startswith("/robot/")
+                    m["type"] in ("SetPositionMessage", "SetOrientationMessage") and m["name"].startswith("/robot_")
                     for m in messages
                 )
 

@@ -140,6 +140,7 @@ def test_a_box_in_the_way_is_shown_as_a_collision(person: Person, studio: Studio
     person.page.wait_for_selector("[data-studio=collision]")
     assert "box" in person.status()
     assert "box" in studio.nearness.touching
+    assert studio.gizmos._object is not None
     person.shot("collision")
     person.write("Position", "0.55, -0.35, 0.1")
     person.press("Place it there")

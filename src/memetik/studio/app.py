@@ -293,7 +293,8 @@ class Studio:
         for client in self.server.get_clients().values():
             # A tall window sees less to the sides.
             wide = min(1.0, client.camera.aspect)
-            client.camera.look_at, client.camera.position = centre, centre + size / wide * VIEW
+            client.camera.position = centre + size / wide * VIEW
+            client.camera.look_at = centre  # after the position, which takes it along
 
     def _build_panels(self) -> None:
         gui = self.server.gui

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import lru_cache
 from typing import Any
@@ -20,6 +21,14 @@ PLANE_EXTENT = 2.0
 
 _SIDES = 32
 _CREASE = math.cos(math.radians(40.0))
+
+
+_numbers = itertools.count(1)
+
+
+def fresh(name: str) -> str:
+    """A node's name that was never used: browsers mix up a node with one of the same name that was just removed."""
+    return f"{name}_{next(_numbers)}"
 
 
 def surface_of(shape: Any) -> Surface:

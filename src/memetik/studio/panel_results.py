@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memetik.errors import InvalidInputError
-from memetik.studio.drawing import ball
+from memetik.studio.drawing import ball, fresh
 from memetik.studio.evolution import Evolution, landscape, record_evolution
 from memetik.studio.results import ReachPicture, RunResults, load_run, run_labels, study_reach
 from memetik.studio.robot_view import Ghosts, fitness_colors
@@ -141,7 +141,7 @@ class ResultsPanel:
         points = scenario.poses[:, :3, 3]
         vertices, faces = ball(8)
         node = self._studio.server.scene.add_batched_meshes_simple(
-            "/results/targets",
+            fresh("/results/targets"),
             vertices,
             faces,
             np.tile([1.0, 0.0, 0.0, 0.0], (len(points), 1)),
@@ -217,7 +217,7 @@ class ResultsPanel:
         mesh.visual = trimesh.visual.ColorVisuals(mesh, vertex_colors=(255 * picture.colors).astype(np.uint8))
         if self._heat is not None:
             self._heat.remove()
-        self._heat = self._studio.server.scene.add_mesh_trimesh("/results/heat", mesh, scale=1.0)
+        self._heat = self._studio.server.scene.add_mesh_trimesh(fresh("/results/heat"), mesh, scale=1.0)
 
     # evolution
 

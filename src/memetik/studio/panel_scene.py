@@ -38,7 +38,7 @@ class ScenePanel:
     def __init__(self, studio: Studio):
         self._studio = studio
         self._chosen: str | None = None
-        self._names: tuple[str, ...] | None = None
+        self._names: tuple[str, ...] = ()
         self._sliced: Any = None
         self._shown_margin = 0.0
         self._shown_pose: Any = None
@@ -79,10 +79,9 @@ class ScenePanel:
     def refresh(self, state: State, q: np.ndarray) -> None:
         names = tuple(state.scene.objects)
         if names != self._names:
-            known = self._names
-            added = [name for name in names if name not in (known or ())]
+            added = [name for name in names if name not in self._names]
             self._names = names
-            if len(added) == 1 and known is not None:
+            if len(added) == 1 and (self._studio.setup.undoable or "").startswith("add "):
                 self._chosen = added[0]
             if self._chosen not in names:
                 self._chosen = None

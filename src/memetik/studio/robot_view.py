@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from memetik.errors import MemetikError
 from memetik.robot.robot import Robot
 from memetik.robot.transforms import quaternion_from_matrix
-from memetik.studio.drawing import arc_points, ball, joined, surface_of
+from memetik.studio.drawing import arc_points, ball, fresh, joined, surface_of
 
 LIGHT, DARK = (226, 230, 236), (138, 150, 166)
 CHOSEN, TOUCHING, NEAR = (96, 165, 250), (239, 68, 68), (251, 191, 36)
@@ -23,7 +23,7 @@ class RobotView:
     """The robot of a set-up under the node `root`."""
 
     def __init__(self, server: Any, robot: Robot, root: str, on_click: Callable[[str, Any], None] | None = None):
-        self.robot, self.root = robot, root
+        self.robot, self.root = robot, fresh(root)
         self.problems: list[str] = []
         """What could not be drawn, in sentences."""
         self._server = server
@@ -35,8 +35,7 @@ class RobotView:
         self._bones = _bones(robot)
         drawn = [index for index, link in enumerate(robot.description.links) if link.visuals or link.collisions]
         with server.atomic():
-            self._base = server.scene.add_frame(root, show_axes=False)
-            self._links = _Frames(server, root, drawn, [_drawn_ancestor(robot, index, drawn) for index in drawn])
+            self._links = _Frames(server, self.root, drawn, [_drawn_ancestor(robot, index, drawn) for index in drawn])
             for index in drawn:
                 link = robot.description.links[index]
                 self._meshes[link.name] = self._draw_link(index, link, on_click)
@@ -79,7 +78,7 @@ class RobotView:
         if shown and len(self._bones):
             points = self.robot.pose(self.robot.links, q)[self._bones][:, :, :3, 3]
             self._skeleton = self._server.scene.add_line_segments(
-                f"{self.root}/skeleton",
+                fresh(f"{self.root}/skeleton"),
                 points=points.astype(np.float32),
                 colors=(37, 99, 235),
                 thickness=4.0,
@@ -95,7 +94,7 @@ class RobotView:
         if not wanted:
             return
         count = len(self.robot.links)
-        self._axes = axes = _Frames(self._server, f"{self.root}/axes", list(range(count)), [None] * count)
+        self._axes = axes = _Frames(self._server, fresh(f"{self.root}/axes"), list(range(count)), [None] * count)
         size = 0.06 * self.extent()
         for joint in self.robot.description.joints:
             if joint.kind not in ("revolute", "continuous", "prismatic"):
@@ -132,7 +131,7 @@ class RobotView:
             radii = np.concatenate([r for _, r in parts])
             self._overlays["spheres"].append(
                 self._server.scene.add_batched_meshes_simple(
-                    f"{self._links.paths[link]}/spheres",
+                    fresh(f"{self._links.paths[link]}/spheres"),
                     vertices,
                     faces,
                     np.tile([1.0, 0.0, 0.0, 0.0], (len(centres), 1)),
@@ -164,7 +163,7 @@ class RobotView:
         return pose
 
     def remove(self) -> None:
-        self._base.remove()
+        self._links.remove()
 
     def _draw_link(self, index: int, link: Any, on_click: Callable[[str, Any], None] | None) -> list[tuple[Any, Any]]:
         """The link's visuals, else its collision shapes; those of one colour are one mesh."""
@@ -217,8 +216,8 @@ class _Frames:
         """By number of the link, the name of its node."""
         for link, parent in zip(links, parents, strict=True):
             self.paths[link] = f"{root if parent is None else self.paths[parent]}/{link}"
+        self._root = server.scene.add_frame(root, show_axes=False)
         self.nodes = {link: server.scene.add_frame(path, show_axes=False) for link, path in self.paths.items()}
-        self._roots = [link for link, parent in zip(links, parents, strict=True) if parent is None]
         self._links = np.array(links, dtype=int)
         self._nested = np.array([k for k, parent in enumerate(parents) if parent is not None], dtype=int)
         self._parents = np.array([parent for parent in parents if parent is not None], dtype=int)
@@ -258,8 +257,7 @@ class _Frames:
         self._sent[:, 3] = local[:, 3]
 
     def remove(self) -> None:
-        for link in self._roots:
-            self.nodes[link].remove()
+        self._root.remove()
 
 
 class Ghosts:
@@ -277,7 +275,7 @@ class Ghosts:
                     continue  # the robot's own view says so already
             if parts:
                 self._surfaces[index] = joined(parts)
-        self._nodes: list[Any] = []
+        self._node: Any = None
 
     def show(self, postures: np.ndarray, colors: np.ndarray, opacity: float = 0.25) -> None:
         """Postures (N, dof) in colours (N, 3) from 0 to 255; none hides them."""
@@ -285,28 +283,28 @@ class Ghosts:
         if not len(postures):
             return
         poses = self._robot.pose(self._robot.links, np.ascontiguousarray(postures))
+        root = fresh(self._root)
         with self._server.atomic():
+            self._node = self._server.scene.add_frame(root, show_axes=False)
             for index, (vertices, faces) in self._surfaces.items():
                 own = poses[:, index]
-                self._nodes.append(
-                    self._server.scene.add_batched_meshes_simple(
-                        f"{self._root}/{index}",
-                        vertices,
-                        faces,
-                        np.array([wxyz_of(pose) for pose in own]),
-                        own[:, :3, 3],
-                        batched_colors=np.asarray(colors, dtype=np.uint8),
-                        opacity=opacity,
-                        cast_shadow=False,
-                        receive_shadow=False,
-                        lod="off",
-                    )
+                self._server.scene.add_batched_meshes_simple(
+                    f"{root}/{index}",
+                    vertices,
+                    faces,
+                    np.array([wxyz_of(pose) for pose in own]),
+                    own[:, :3, 3],
+                    batched_colors=np.asarray(colors, dtype=np.uint8),
+                    opacity=opacity,
+                    cast_shadow=False,
+                    receive_shadow=False,
+                    lod="off",
                 )
 
     def hide(self) -> None:
-        for node in self._nodes:
-            node.remove()
-        self._nodes = []
+        if self._node is not None:
+            self._node.remove()
+            self._node = None
 
 
 def wxyz_of(pose: np.ndarray) -> np.ndarray:

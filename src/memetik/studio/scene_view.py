@@ -11,11 +11,15 @@ from memetik.errors import MemetikError
 from memetik.robot.robot import Robot
 from memetik.scene.objects import Plane, SceneObject
 from memetik.scene.scene import SceneSnapshot
-from memetik.studio.drawing import surface_of
+from memetik.studio.drawing import fresh, surface_of
 from memetik.studio.robot_view import TOUCHING, wxyz_of
 from memetik.studio.solving import Nearness
 
 OBJECT_COLOR = (180, 160, 130)
+
+FAR = 0.3
+"""Metres: pairs that are farther apart are not worth a line."""
+
 _SLICE = 160  # samples along each side of a slice
 
 
@@ -27,7 +31,7 @@ class SceneView:
         self._server, self._robot, self._on_click = server, robot, on_click
         self._nodes: dict[str, tuple[SceneObject, Any]] = {}
         self._touching: frozenset[str] = frozenset()
-        self._marks: list[Any] = []
+        self._marks: _Marks | None = None
         self._slice: Any = None
         self._opacity: float | None = None
 
@@ -60,39 +64,21 @@ class SceneView:
 
     def mark(self, nearness: Nearness) -> None:
         """Contact points with their normals in red, the closest pair as a line with its clearance."""
+        contacts = nearness.contacts
+        near = not contacts and nearness.points is not None and nearness.clearance < FAR
         with self._server.atomic():
-            for node in self._marks:
-                node.remove()
-            self._marks = []
-            scene = self._server.scene
-            if nearness.contacts:
-                points = np.array([contact.points.mean(axis=0) for contact in nearness.contacts])
-                normals = np.array([contact.normal for contact in nearness.contacts])
-                segments = np.stack([points - 0.05 * normals, points + 0.05 * normals], axis=1)
-                self._marks += [
-                    scene.add_point_cloud(
-                        "/marks/contacts", points=points, colors=TOUCHING, point_size=0.02, point_shape="circle"
-                    ),
-                    scene.add_line_segments(
-                        "/marks/normals",
-                        points=segments.astype(np.float32),
-                        colors=TOUCHING,
-                        thickness=3.0,
-                        thickness_units="screen",
-                    ),
-                ]
-            elif nearness.points is not None and nearness.pair is not None and nearness.clearance < 0.3:
-                middle = nearness.points.mean(axis=0)
-                self._marks += [
-                    scene.add_line_segments(
-                        "/marks/closest",
-                        points=nearness.points[None].astype(np.float32),
-                        colors=(217, 119, 6),
-                        thickness=4.0,
-                        thickness_units="screen",
-                    ),
-                    scene.add_label("/marks/clearance", f"{1e3 * nearness.clearance:.0f} mm", position=middle),
-                ]
+            marks = self._all_marks()
+            if contacts:
+                points = np.array([contact.points.mean(axis=0) for contact in contacts])
+                normals = 0.05 * np.array([contact.normal for contact in contacts])
+                marks.contacts.points = points.astype(np.float32)
+                marks.normals.points = np.stack([points - normals, points + normals], axis=1).astype(np.float32)
+            if near and nearness.points is not None:
+                marks.closest.points = nearness.points[None].astype(np.float32)
+                marks.label.text = f"{1e3 * nearness.clearance:.0f} mm"
+                marks.label.position = nearness.points.mean(axis=0)
+            marks.contacts.visible = marks.normals.visible = bool(contacts)
+            marks.closest.visible = marks.label.visible = near
             self._paint(nearness.touching)
 
     def show_slice(self, content: SceneSnapshot, axis: int, height: float, centre: np.ndarray, extent: float) -> None:
@@ -117,7 +103,7 @@ class SceneView:
         position = np.array(centre, dtype=float)
         position[axis] = height
         self._slice = self._server.scene.add_image(
-            "/slice",
+            fresh("/slice"),
             _distance_colors(distances),
             2 * extent,
             2 * extent,
@@ -135,10 +121,15 @@ class SceneView:
     def remove(self) -> None:
         for _, node in self._nodes.values():
             node.remove()
-        for node in self._marks:
-            node.remove()
-        self._nodes, self._marks = {}, []
+        if self._marks is not None:
+            self._marks.remove()
+        self._nodes, self._marks = {}, None
         self.hide_slice()
+
+    def _all_marks(self) -> _Marks:
+        if self._marks is None:
+            self._marks = _Marks(self._server.scene)
+        return self._marks
 
     def _draw(self, item: SceneObject) -> Any:
         try:
@@ -147,7 +138,7 @@ class SceneView:
             self.problems.append(f"Object {item.name!r} is not drawn: {error}")
             return None
         node = self._server.scene.add_mesh_simple(
-            f"/scene/{_node_name(item.name)}",
+            fresh(f"/scene/{_node_name(item.name)}"),
             vertices,
             faces,
             color=_color(item),
@@ -177,6 +168,24 @@ class SceneView:
             if (name in touching) != (name in self._touching):
                 node.color = TOUCHING if name in touching else _color(item)
         self._touching = touching
+
+
+class _Marks:
+    """The nodes of contacts and near-misses: made once and changed, as they change ten times a second."""
+
+    def __init__(self, scene: Any):
+        point, line = np.zeros((1, 3), dtype=np.float32), np.zeros((1, 2, 3), dtype=np.float32)
+        lines = {"points": line, "thickness_units": "screen", "visible": False}
+        self.contacts = scene.add_point_cloud(
+            fresh("/marks/contacts"), point, TOUCHING, point_size=0.02, point_shape="circle", visible=False
+        )
+        self.normals = scene.add_line_segments(fresh("/marks/normals"), colors=TOUCHING, thickness=3.0, **lines)
+        self.closest = scene.add_line_segments(fresh("/marks/closest"), colors=(217, 119, 6), thickness=4.0, **lines)
+        self.label = scene.add_label(fresh("/marks/clearance"), "", visible=False)
+
+    def remove(self) -> None:
+        for node in (self.contacts, self.normals, self.closest, self.label):
+            node.remove()
 
 
 def scene_distance(items: list[SceneObject], points: np.ndarray) -> np.ndarray:
