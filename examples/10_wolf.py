@@ -75,7 +75,5 @@ slip = max(
     for q, e in zip(frames + frames, sneak + look, strict=True)
     for paw in paws
 )
-print(
-    f"{len(times)} frames edited, {1e3 * np.mean(times):.2f} ms each; paws where the walk has them to {1e6 * slip:.0f} um"
-)
+print(print(f"{len(times)} frames, {1e3 * np.mean(times):.2f} ms each; paws within {1e6 * slip:.0f} um of the walk's"))
 print(f"the gaze is within {max(gaze):.4f} degrees of the box")

@@ -16,8 +16,8 @@ TARGETS = 60
 
 robot = mk.load_robot("elise")
 tank = hydrogen_tank(count=TARGETS, rng=1)
-allow_touch(tank, ["tip"])
-plain = mk.Problem(robot, [mk.Pose("tip")], scene=tank.scene)
+scene = allow_touch(tank, ["tip"])  # which the tip may touch
+plain = mk.Problem(robot, [mk.Pose("tip")], scene=scene)
 print(f"prepared in {plain.confinement.preparation_time:.1f} s (kept on disk for the next time)")
 
 rng = np.random.default_rng(0)
@@ -32,11 +32,9 @@ print(f"no annotation: {len(postures)} of {TARGETS}, median {1e3 * np.median(tim
 batch = plain.solve(tank.targets, timeout=0.5)
 print(f"one batch: {int(batch.success.sum())} of {TARGETS}, {1e3 * np.mean(batch.time):.2f} ms each")
 
-rod = next(link for link in robot.links if link.startswith("endoscope") or "rod" in link)
-pivot = mk.Pivot(
-    [link for link in robot.links if robot.moves(link).all() or link == rod][-4:], (0.0, 1.0, 0.5), tolerance=0.02
-)
-guided = mk.Problem(robot, [mk.Pose("tip"), pivot], scene=tank.scene)
+chain = [link for link in robot.links if link.startswith("endoscope")]
+pivot = mk.Pivot([*chain, "tip"], (0.0, 1.0, 0.5), tolerance=0.02)
+guided = mk.Problem(robot, [mk.Pose("tip"), pivot], scene=scene)
 times = [s.time if (s := guided.solve(t, seed=robot.random(rng), rng=k, timeout=0.5)) else np.inf
          for k, t in enumerate(tank.targets)]  # fmt: skip
 print(f"through a given pivot: {int(np.isfinite(times).sum())} of {TARGETS}, median {1e3 * np.median(times):.1f} ms")
@@ -44,6 +42,6 @@ print(f"through a given pivot: {int(np.isfinite(times).sum())} of {TARGETS}, med
 spots = mk.surface_spots(
     tank.scene, tank.metadata["surfaces"][0], count=40, low=(-0.1, 1.08, 0.4), high=(0.1, 1.48, 0.6)
 )
-report = mk.inspect(robot, tank.scene, spots, distance=(0.01, 0.04), view_angle=0.25, incidence_angle=0.4)
+report = mk.inspect(robot, scene, spots, distance=(0.01, 0.04), view_angle=0.25, incidence_angle=0.4)
 print(report)
-save_picture("12_endoscope", robot, postures[0], tank.scene, cut=(0, 0.0), azimuth=0.4, elevation=0.35)
+save_picture("12_endoscope", robot, postures[0], scene, cut=(0, 0.0), azimuth=0.4, elevation=0.35)
