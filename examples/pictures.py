@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from memetik.bench.viewer import Part, link_poses, parts_html, placed, robot_par
 from memetik.bench.viewer_image import draw_parts
 
 FOLDER = Path("out/examples")
+MOST_FRAMES = int(os.environ.get("MEMETIK_EXAMPLE_FRAMES", "30"))
+"""Of an animation; tests ask for fewer."""
 
 
 def save_picture(name: str, robot: mk.Robot, q: Any, scene: mk.Scene | None = None, **view: Any) -> Path:
@@ -33,7 +36,7 @@ def save_animation(
     from PIL import Image
 
     postures = np.asarray(postures, dtype=float)
-    shown = postures[:: max(1, len(postures) // 30)]
+    shown = postures[:: max(1, len(postures) // MOST_FRAMES)]
     everywhere = np.concatenate([_bounds(robot, q, scene) for q in shown[:: max(1, len(shown) // 12)]])
     view = {"size": (360, 300), "frame": np.stack([everywhere.min(axis=0), everywhere.max(axis=0)]), **view}
     frames = [
