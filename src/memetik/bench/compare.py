@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memetik.bench.statistics import compare_paired
+from memetik.bench.statistics import CONFIDENCE, Comparison, compare_paired, paired_p_value
 from memetik.bench.store import Store, Table
 from memetik.errors import InvalidInputError, UnknownNameError
 
@@ -56,25 +56,36 @@ def compare(
 
 def _rows(mine: Table, other: Table, first: str, second: str) -> list[Row]:
     rows = []
-    setups = dict.fromkeys(zip(mine.robot, mine.scenario, mine.timeout, mine.seeding, strict=True))
-    for robot, scenario, timeout, seeding in setups:
+    setups = dict.fromkeys(zip(mine.robot, mine.scenario, mine.scenario_key, mine.timeout, mine.seeding, strict=True))
+    for robot, scenario, key, timeout, seeding in setups:
         left, right = (
-            r[(r.robot == robot) & (r.scenario == scenario) & (r.timeout == timeout) & (r.seeding == seeding)]
-            for r in (mine, other)
+            r[(r.scenario_key == key) & (r.timeout == timeout) & (r.seeding == seeding)] for r in (mine, other)
         )
         shared = np.intersect1d(left.target, right.target)
         if not len(shared):
             continue
         a, b = (np.array([r.solved[r.target == k].mean() for k in shared]) for r in (left, right))
-        mine_score, other_score = (
-            float(np.where(r.solved, np.minimum(r.time, timeout), timeout).mean()) for r in (left, right)
-        )
+        times = [np.array([_spent(r[r.target == k], timeout).mean() for k in shared]) for r in (left, right)]
+        names = ("the first", "the second") if first == second else (first, second)
         found = compare_paired(a, b)
-        verdict = "within noise" if found.is_noise else f"{first if a.mean() > b.mean() else second} solves more"
-        if first == second and not found.is_noise:
-            verdict = f"the {'first' if a.mean() > b.mean() else 'second'} solves more"
+        verdict, chance = _verdict(found, times, names)
         rows.append(Row(
-            str(robot), str(scenario), first, second, len(shared), float(a.mean()), float(b.mean()), mine_score,
-            other_score, found.p_value, f"{verdict} (p = {found.p_value:.2g})",
+            str(robot), str(scenario), first, second, len(shared), float(a.mean()), float(b.mean()),
+            float(times[0].mean()), float(times[1].mean()), chance, f"{verdict} (p = {chance:.2g})",
         ))  # fmt: skip
     return rows
+
+
+def _spent(rows: Table, timeout: float) -> np.ndarray:
+    """Seconds for each row; a failure counts as the timeout."""
+    return np.where(rows.solved, np.minimum(rows.time, timeout), timeout)
+
+
+def _verdict(rates: Comparison, times: list[np.ndarray], names: tuple[str, str]) -> tuple[str, float]:
+    """Who solves more, or else who is faster, or that both are within noise; and the chance that it is noise."""
+    if not rates.is_noise:
+        return f"{names[0] if rates.difference > 0.0 else names[1]} solves more", rates.p_value
+    chance = paired_p_value(times[0] - times[1])
+    if chance > 1.0 - CONFIDENCE:
+        return "within noise", min(rates.p_value, chance)
+    return f"both solve alike, {names[0] if times[0].mean() < times[1].mean() else names[1]} is faster", chance

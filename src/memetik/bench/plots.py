@@ -17,7 +17,7 @@ Figure = Any
 
 def look_of(contestant: Contestant, style: PlotStyle) -> Look:
     """How a contestant is drawn: by its label, or by its solver's name."""
-    solver = str(contestant.rows.solver[0]) if len(contestant.rows) else ""
+    solver = str(contestant.rows.solver[0])
     return style.looks.get(contestant.label) or style.looks.get(solver) or Look(contestant.label, "#444444")
 
 
@@ -219,7 +219,7 @@ def _curves(
 ) -> None:
     """One line for each contestant; with a counter, for those only that count it."""
     for contestant in case.contestants:
-        if not len(contestant.rows) or (counter and not (contestant.rows[counter] >= 0).any()):
+        if counter and not (contestant.rows[counter] >= 0).any():
             continue
         look = look_of(contestant, style)
         curves = np.stack([cumulative_rate(value(rows), rows.solved, grid) for rows in contestant.trials])

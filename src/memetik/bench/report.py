@@ -40,9 +40,7 @@ def styled_cases(store: Store, style: PlotStyle | None = None) -> tuple[list[Cas
     if style.scenarios:
         cases.sort(key=lambda case: (style.scenarios or ()).index(case.scenario))
     known = set(style.looks)
-    labels = [
-        c.label for case in cases for c in case.contestants if not (len(c.rows) and str(c.rows.solver[0]) in known)
-    ]
+    labels = [c.label for case in cases for c in case.contestants if str(c.rows.solver[0]) not in known]
     return cases, style.completed(list(dict.fromkeys(labels)))
 
 

@@ -29,7 +29,6 @@ class Contestant:
     label: str
     run: str
     rows: Rows
-    note: str = ""
 
     @property
     def solved(self) -> np.ndarray:
@@ -68,6 +67,8 @@ class Case:
     contestants: tuple[Contestant, ...]
     left_out: int
     """Targets that nobody ever reached, which do not count."""
+    notes: tuple[str, ...] = ()
+    """Remarks on runs: who does not take part, and why."""
 
     @property
     def title(self) -> str:
@@ -153,7 +154,7 @@ def _case(members: Sequence[Any], rows: Mapping[str, Rows], key: str, timeout: f
     unreachable = np.unique(np.concatenate([part.target[part.reachable == 0] for part in rows.values()]))
     left_out = np.setdiff1d(unreachable, found)
     labels = [str(run.label) for run in members]
-    contestants = []
+    contestants, notes = [], []
     for run in members:
         part = rows[run.run]
         part = part[~np.isin(part.target, left_out)]
@@ -165,7 +166,11 @@ def _case(members: Sequence[Any], rows: Mapping[str, Rows], key: str, timeout: f
                 > 1
             ):
                 label = f"{run.label} [{run.run[:6]}]"
-        if len(part) or run.note:
-            contestants.append(Contestant(label, str(run.run), part, str(run.note)))
+        if run.note:
+            notes.append(f"{label}: {run.note}")
+        if len(part):
+            contestants.append(Contestant(label, str(run.run), part))
     first = members[0]
-    return Case(str(first.robot), str(first.scenario), timeout, seeding, key, tuple(contestants), len(left_out))
+    return Case(
+        str(first.robot), str(first.scenario), timeout, seeding, key, tuple(contestants), len(left_out), tuple(notes)
+    )

@@ -37,8 +37,6 @@ def scene_html(store: Store, case: Case) -> str | None:
     colors = {
         c.label: target_colors(case, c.label, targets["reachable"])[shown] for c in case.contestants if len(c.rows)
     }
-    if not colors:
-        return None
     first = next(iter(colors.values()))
     part = arrows("targets", poses[:, :3, 3], poses[:, :3, 2], _length(poses), first)
     variants = {label: per_arrow(own) for label, own in colors.items()}

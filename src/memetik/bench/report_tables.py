@@ -100,7 +100,7 @@ def overview_table(cases: Sequence[Case]) -> Table:
         own: list[float | None] = [None]
         for label in labels:
             contestant = by_label.get(label)
-            if contestant is None or not len(contestant.rows):
+            if contestant is None:
                 cells.append("-")
                 own.append(None)
             else:
@@ -115,10 +115,7 @@ def overview_table(cases: Sequence[Case]) -> Table:
 
 def findings(case: Case) -> list[str]:
     """The outcome in sentences: who solves more, who is faster, and what is within noise."""
-    tried = [c for c in case.contestants if len(c.rows)]
-    lines = [f"{c.label}: {c.note}" for c in case.contestants if c.note]
-    if not tried:
-        return lines
+    tried, lines = case.contestants, list(case.notes)
     ranked = sorted(tried, key=lambda c: (-float(np.mean(case.shares[c.label])), float(np.mean(_penalised(c, case)))))
     best = ranked[0]
     if case.left_out:

@@ -31,7 +31,7 @@ class Progress:
     """What a run tells while it goes on; this one says nothing."""
 
     def searching(self, what: str, done: int, total: int) -> None:
-        """Targets searched for reachability."""
+        """So many targets of a scenario are found, of those wanted."""
 
     def begin(self, total: int) -> None:
         """So many results are to come."""
@@ -176,9 +176,9 @@ def prepare_units(
 def _scenario(spec: Spec, name: str, robot: str | None, outcome: Outcome, progress: Progress) -> Scenario | None:
     count = 0
 
-    def searched() -> None:
+    def searched(found: bool) -> None:
         nonlocal count
-        count += 1
+        count += found or spec.reachability != "only"
         progress.searching(f"{name} of {robot}" if robot else name, count, spec.targets)
 
     position, rotation = spec.tolerance

@@ -48,6 +48,7 @@ RESULT_COLUMNS = (
     ("candidates", "i8"), ("evaluations", "i8"), ("restarts", "i8"), ("generations", "i8"),
     ("position_error", "f8"), ("rotation_error", "f8"),
     ("seed_distance", "f8"), ("limit_margin", "f8"), ("clearance", "f8"), ("manipulability", "f8"),
+    ("scenario_key", "U32"),
 )  # fmt: skip
 """Columns of `Store.results`. Missing numbers are NaN, missing counts -1; `reachable` is 1, 0, or -1 for unknown."""
 
@@ -267,7 +268,7 @@ class Store:
             f"""SELECT robot, name, solver, label, timeout, seeding, run, target, trial, coalesce(reachable, -1),
                        status, status = 'solved', reached, verified, time, processor, collision_time, candidates,
                        evaluations, restarts, generations, position_error, rotation_error, seed_distance, limit_margin,
-                       clearance, manipulability
+                       clearance, manipulability, scenario
                 FROM results JOIN runs USING (run) JOIN scenarios USING (scenario)
                      JOIN targets USING (scenario, target)
                 {"WHERE " + " AND ".join(where) if where else ""}

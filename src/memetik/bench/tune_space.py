@@ -71,7 +71,7 @@ DECLARED: dict[str, dict[str, Range | Choice]] = {
         "elites": Range(1, 16, log=True),
         "local_iterations": Range(8, 80, log=True),
         "stagnation": Range(1, 6),
-        "progress": Range(0.001, 0.2, log=True),
+        "progress": Range(0.005, 0.6, log=True),
         "random_share": Range(0.0, 1.0),
         "wipeout": Range(0.0, 0.5),
         "mutation_low": Range(0.0, 4.0),

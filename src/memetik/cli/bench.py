@@ -332,14 +332,29 @@ def _asked_for(line: Any, spec: Any) -> bool:
 
 
 def _print_lines(lines: list[Any]) -> None:
-    print_table(
-        ("robot", "scenario", "solver", ">timeout", ">targets", ">trials", ">solved", ">mean ms", ">median", ">p99",
-         ">false", ">lost", "~note"),
-        [(x.robot, x.scenario, x.label, f"{x.timeout:g} s",
-          f"{x.targets}" + (f" (-{x.unreachable})" if x.unreachable else ""), x.trials, _figure(x.solved, ".1%"),
-          *(_figure(1e3 * value, ".3g") for value in (x.mean, x.median, x.p99)), x.false or "", x.lost or "", x.note)
-         for x in lines],
-    )  # fmt: skip
+    """A table of runs. What is the same for all goes into its title, what is empty for all is left out."""
+    columns = {
+        "robot": [x.robot for x in lines],
+        "scenario": [x.scenario for x in lines],
+        "solver": [x.label for x in lines],
+        ">timeout": [f"{x.timeout:g} s" for x in lines],
+        "seeding": [x.seeding for x in lines],
+        ">targets": [f"{x.targets}" + (f" (-{x.unreachable})" if x.unreachable else "") for x in lines],
+        ">trials": [str(x.trials) for x in lines],
+        ">solved": [_figure(x.solved, ".1%") for x in lines],
+        ">mean ms": [_figure(1e3 * x.mean, ".3g") for x in lines],
+        ">median": [_figure(1e3 * x.median, ".3g") for x in lines],
+        ">p99": [_figure(1e3 * x.p99, ".3g") for x in lines],
+        ">false": [str(x.false or "") for x in lines],
+        ">lost": [str(x.lost or "") for x in lines],
+        "~note": [x.note for x in lines],
+    }
+    title = []
+    for name in ("robot", ">timeout", "seeding", ">targets", ">trials"):
+        if lines and len(set(columns[name])) == 1:
+            title.append(f"{name.lstrip('>')} {columns.pop(name)[0]}")
+    kept = {name: cells for name, cells in columns.items() if any(cells) or name in ("solver", ">solved")}
+    print_table(list(kept), zip(*kept.values(), strict=True), title=", ".join(title) or None)
 
 
 def _figure(value: float, form: str) -> str:

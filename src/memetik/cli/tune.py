@@ -59,7 +59,9 @@ def tune(
     start = method_named(method)
     space = space_of(start, only, dict(parse_range(text) for text in bounds))
     with progress_bar("reachable targets", targets + held_out) as advance:
-        made = make_scenario(scenario, robot, targets=targets + held_out, seed=seed, progress=lambda: advance(1))
+        made = make_scenario(
+            scenario, robot, targets=targets + held_out, seed=seed, progress=lambda found: advance(int(found))
+        )
     if len(made) < targets + held_out:
         raise InvalidInputError(
             f"only {len(made)} reachable targets were found in {scenario!r}; ask for fewer: --targets, --held-out."

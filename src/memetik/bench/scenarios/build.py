@@ -57,7 +57,7 @@ def scenario(
                   none), "check" keeps all and says of each whether the long search reached it, "skip" does not look.
     position_tolerance, rotation_tolerance
                   metres and radians within which a target counts as reached.
-    progress      called after each target that was searched.
+    progress      called after each target that was searched, with whether it is reachable.
     options       of the recipe: spin="free" leaves the turn about the tool's z axis open (scenarios on surfaces),
                   link= names another link than the robot's tip, others as the surroundings have them.
     """

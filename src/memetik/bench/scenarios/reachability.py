@@ -16,7 +16,8 @@ from memetik.scene import cache
 STAGES = ((20_000, 0), (400_000, 1))
 """The search's (evaluations, random numbers): a short one finds most, a long one with other numbers follows."""
 
-Progress = Callable[[], Any]
+Progress = Callable[[bool], Any]
+"""Told of each target that was searched whether it is reachable."""
 
 
 def establish(draft: Draft, key: str, progress: Progress | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -28,8 +29,8 @@ def establish(draft: Draft, key: str, progress: Progress | None = None) -> tuple
     entry = cache.digest([key, json.dumps(STAGES)])
     kept = cache.load("reachability", entry)
     if kept is not None and len(kept["reachable"]) == len(draft.targets[0]):
-        for _ in kept["reachable"] if progress else ():
-            progress()  # type: ignore[misc]
+        for found in kept["reachable"] == REACHABLE if progress else ():
+            progress(bool(found))  # type: ignore[misc]
         return kept["reachable"], kept["witnesses"]
     reachable, witnesses = _search(draft, progress)
     cache.store("reachability", entry, {"reachable": reachable, "witnesses": witnesses})
@@ -51,7 +52,7 @@ def _search(draft: Draft, progress: Progress | None) -> tuple[np.ndarray, np.nda
                 reachable[k], witnesses[k] = REACHABLE, q
                 break
         if progress:
-            progress()
+            progress(bool(reachable[k] == REACHABLE))
     return reachable, witnesses
 
 
