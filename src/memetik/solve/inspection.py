@@ -124,7 +124,7 @@ def inspect(
     if len(numbers):
         seen[numbers] = _seen(robot.pose(link, q[numbers]), spots, scan, sight)
     views, gains = _cover(seen)
-    return Inspection(spots, reached, q, seen.any(axis=0), views, gains, tuple(reasons))
+    return Inspection(spots, reached, q, np.asarray(seen.any(axis=0)), views, gains, tuple(reasons))
 
 
 def _seen(poses: np.ndarray, spots: Spots, scan: Scan, sight: Sight) -> np.ndarray:
