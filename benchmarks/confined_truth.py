@@ -77,7 +77,7 @@ class Truth:
             _, shape, place, inside = self.still[b]
             if coal.collide(self.moving[a][2], places[a], shape, place, request, coal.CollisionResult()):
                 return False
-            if inside is not None and _winding(inside, poses[a][:3, 3]) > 0.5:
+            if inside is not None and _is_inside(inside, poses[a][:3, 3]):
                 return False
         return not any(
             coal.collide(self.moving[a][2], places[a], self.moving[b][2], places[b], request, coal.CollisionResult())
@@ -194,6 +194,11 @@ def _transform(pose: np.ndarray) -> coal.Transform3s:
 def _angle(turn: np.ndarray) -> float:
     chord = float(np.linalg.norm(turn - np.eye(3))) / np.sqrt(8.0)
     return 2.0 * float(np.arcsin(min(1.0, chord)))
+
+
+def _is_inside(triangles: np.ndarray, point: np.ndarray) -> bool:
+    low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
+    return bool((point > low).all() and (point < high).all()) and _winding(triangles, point) > 0.5
 
 
 def _winding(triangles: np.ndarray, point: np.ndarray) -> float:
