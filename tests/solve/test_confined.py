@@ -61,7 +61,7 @@ def test_moving_a_tank_moves_its_opening(elise):
     shift = transform((0.1, 0.05, -0.02))
     problem.scene.move("tank", shift @ problem.scene["tank"].pose)
     target = shift @ surroundings.targets[0]
-    solution = problem.solve(target, timeout=1.0)
+    solution = problem.solve(target, timeout=10.0)
     assert solution.success
     assert reaches(problem, solution.q, target)
 
@@ -179,7 +179,7 @@ def test_links_that_are_always_near_do_not_forbid_a_margin():
     targets = [transform((0.45, y, 0.35), rpy=(math.pi, 0, 0)) for y in (-0.2, 0.1, 0.2)]
     model = mk.CollisionModel(robot, scene, self_collision=False)
     for target in targets:
-        solution = problem.solve(target, timeout=1.0)
+        solution = problem.solve(target, timeout=10.0)
         assert solution.success
         assert model.distance(solution.q) >= 0.02
 

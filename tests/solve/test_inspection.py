@@ -27,7 +27,7 @@ def test_postures_see_their_spots_from_within_the_tolerances():
         return ((axis - points) * (1, 0, 1) * normals).sum(axis=1) > 0.0
 
     spots = surface_spots(found.scene, "tank", count=30, where=inwards, **inner)
-    result = inspect(robot, found.scene, spots, distance=(0.01, 0.03), view_angle=0.2, incidence_angle=0.4)
+    result = inspect(robot, found.scene, spots, distance=(0.01, 0.03), view_angle=0.2, incidence_angle=0.4, timeout=5.0)
     assert result.reached.all()
     assert result.coverage == 1.0
     model = mk.CollisionModel(robot, found.scene)
@@ -49,11 +49,11 @@ def test_what_is_hidden_is_not_seen():
     scene.add_box("plate", (0.2, 0.2, 0.01), transform((0.5, 0.0, 0.3)))
     top = {"where": lambda p, n: n[:, 2] > 0.9}
     spots = surface_spots(scene, "plate", count=12, **top)
-    options = {"link": "panda_hand_tcp", "distance": (0.05, 0.2), "timeout": 0.2}
-    open_ = inspect(robot, scene, spots, **options)
+    options = {"link": "panda_hand_tcp", "distance": (0.05, 0.2)}
+    open_ = inspect(robot, scene, spots, **options, timeout=5.0)
     assert open_.reached.all()
     scene.add_box("cover", (0.3, 0.3, 0.002), transform((0.5, 0.0, 0.32)))
-    hidden = inspect(robot, scene, spots, **options)
+    hidden = inspect(robot, scene, spots, **options, timeout=0.05)
     assert not hidden.reached.any()
     assert not hidden.seen.any()
     assert hidden.coverage == 0.0
