@@ -164,8 +164,8 @@ class Cached(Search):
         """Offers an answer of before, and gives it as it was: not on the turn that is nearest to the seed."""
         accepted = task.offer(x)
         if accepted and (x == task.clip(x)).all():
-            _, *rest = task.answers[-1]
-            task.answers[-1] = (task.full(x), *rest)
+            _, errors, cost, variables = task.answers[-1]
+            task.answers[-1] = (task.full(x), errors, cost, variables)
         return accepted
 
 

@@ -62,11 +62,13 @@ class Preset:
         """What is asked of a link, its target left open."""
         from memetik import goals
 
-        given = {} if self.tolerance is None else {"tolerance": self.tolerance}
+        given: dict[str, Any] = {} if self.tolerance is None else {"tolerance": self.tolerance}
         if self.position_only:
             found: list[Goal] = [goals.Position(link, **given)]
         else:
-            pose = {f"{part}_tolerance": value for part in ("position", "rotation") for value in given.values()}
+            pose: dict[str, Any] = {
+                f"{part}_tolerance": value for part in ("position", "rotation") for value in given.values()
+            }
             if self.rotation_scale is not None:
                 pose["rotation_scale"] = self.rotation_scale
             found = [goals.Pose(link, **pose)]
