@@ -34,6 +34,7 @@ CONTACT = 0.005
 _LINE_STEP = 0.01  # metres between the poses that are solved on a line
 _JUMP = 0.35  # radians that no joint may change by in such a step
 _CHECKED = 0.005  # seconds between the postures of a timed line that are checked
+_EVALUATIONS = 50_000  # of inverse kinematics; a bound on work and not on time, so that tasks are repeatable
 _CANDIDATES = 12  # postures at an object that are tried
 _TURNS = {"fixed": 1, "half": 2, "quarter": 4}
 
@@ -190,14 +191,16 @@ class Mover:
         for reach in reaches:
             goals = reach.raised(height).goals(tool)
             problem = Problem(self.robot, goals, scene=self.scene, self_collision=True)
-            solutions = problem.solve_all(seed=start, most=8, timeout=0.1 if len(reaches) > 1 else 0.3, rng=self.rng)
+            solutions = problem.solve_all(seed=start, most=8, evaluations=_EVALUATIONS, rng=self.rng)
             found += [solution.q for solution in solutions]
         found = [q for q in found if not self.model.collides(q)]
         return sorted(found, key=lambda q: float((np.abs(q - start) / self.limits[0]).max()))[:_CANDIDATES]
 
     def _why_not(self, start: np.ndarray, tool: str, reach: Reach, height: float) -> str:
         goals = reach.raised(height).goals(tool)
-        solution = Problem(self.robot, goals, scene=self.scene, self_collision=True).solve(seed=start, timeout=0.2)
+        solution = Problem(self.robot, goals, scene=self.scene, self_collision=True).solve(
+            seed=start, evaluations=_EVALUATIONS
+        )
         where = ", ".join(f"{v:.3f}" for v in reach.raised(height).pose[:3, 3])
         return f"no posture puts {tool!r} at ({where}): {solution.reason}"
 
@@ -224,7 +227,7 @@ class Mover:
             target[:3, 3] = here[:3, 3] + share * (pose[:3, 3] - here[:3, 3])
             target[:3, :3] = here[:3, :3] @ rotation_exp(share * turn)
             goals = Reach(target, self.axis, self.robot.dof < 6).goals(tool)
-            solution = Problem(self.robot, goals).solve(seed=rows[-1], timeout=0.02, rng=self.rng)
+            solution = Problem(self.robot, goals).solve(seed=rows[-1], evaluations=_EVALUATIONS // 10, rng=self.rng)
             change = np.abs(solution.q - rows[-1]).max()
             if not solution.success or change > _JUMP:
                 why = solution.reason if not solution.success else f"a joint would jump by {change:.2f}"
