@@ -89,6 +89,23 @@ def test_a_target_that_one_solver_reaches_counts_for_all(path: Path, tmp_path: P
     assert TARGETS - 1 in case.targets
 
 
+def test_a_solver_that_does_not_take_part_is_named_and_does_not_disturb(path: Path, tmp_path: Path) -> None:
+    with Store(tmp_path / "copy.db") as store:
+        store.merge(path)
+        first = store.runs()[0]
+        absent = store.add_run(
+            first.scenario_key, "absent", label="absent", timeout=0.1, seeding="given", settings={},
+            machine=first.machine, versions=first.versions,
+        )  # fmt: skip
+        store.note(absent, "not applicable: it wants a gripper")
+        (case,) = read_cases(store)
+        _, (_, tables, findings) = list(terminal_tables(store))
+    assert [c.label for c in case.contestants] == ["quick", "alike", ODD]
+    assert "absent: not applicable: it wants a gripper" in findings
+    assert any("within noise" in line for line in findings)
+    assert len(tables[0].rows) == 3
+
+
 def test_tables_hold_the_rates_and_times_of_the_rows(path: Path) -> None:
     with Store(path) as store:
         _, (_, (times, candidates, quality), findings) = list(terminal_tables(store))

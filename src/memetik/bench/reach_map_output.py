@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memetik.bench.reach_map import PLANES, ReachMap
-from memetik.bench.report_page import heading, new_figure, page, paragraph, picture, table
+from memetik.bench.report_page import colormap, heading, new_figure, page, paragraph, picture, table
 from memetik.bench.viewer import Part, link_poses, parts_html, robot_parts, viewer_script
 
 if TYPE_CHECKING:
@@ -91,13 +91,10 @@ def map_ply(found: ReachMap) -> bytes:
 
 
 def _colors(values: np.ndarray) -> np.ndarray:
-    from matplotlib import colormaps
-
-    return colormaps[COLORMAP](values)
+    return colormap(COLORMAP)(values)
 
 
 def _legend() -> list[tuple[str, str]]:
-    from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
-    return [(f"{share:.0%} of directions", to_hex(colormaps[COLORMAP](share))) for share in (0.0, 0.5, 1.0)]
+    return [(f"{share:.0%} of directions", to_hex(colormap(COLORMAP)(share))) for share in (0.0, 0.5, 1.0)]

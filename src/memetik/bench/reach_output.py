@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memetik.bench.reach import BLOCKED, REACHED, STATES, ReachResult, ReachSetup
-from memetik.bench.report_page import heading, new_figure, page, paragraph, picture, table
+from memetik.bench.report_page import colormap, heading, new_figure, page, paragraph, picture, table
 from memetik.bench.viewer import Part, arrows, link_poses, parts_html, placed, robot_parts, scene_parts, viewer_script
 
 if TYPE_CHECKING:
@@ -189,20 +189,17 @@ def _full(result: ReachResult) -> float:
 
 
 def _colors(score: np.ndarray, state: np.ndarray, full: float) -> np.ndarray:
-    from matplotlib import colormaps
-
-    colors = colormaps["viridis"](np.clip(score / full, 0.0, 1.0))
+    colors = colormap("viridis")(np.clip(score / full, 0.0, 1.0))
     for name, color in STATE_COLORS.items():
         colors[state == STATES.index(name)] = color
     return colors
 
 
 def _legend(result: ReachResult) -> list[tuple[str, str]]:
-    from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
     full = _full(result)
-    scale = [(f"score {share * full:.2f}", to_hex(colormaps["viridis"](share))) for share in (0.0, 0.5, 1.0)]
+    scale = [(f"score {share * full:.2f}", to_hex(colormap("viridis")(share))) for share in (0.0, 0.5, 1.0)]
     return [*scale, *((name, to_hex(color)) for name, color in STATE_COLORS.items())]
 
 

@@ -110,6 +110,15 @@ def picture_source(figure: Any, vector: bool = True) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
 
 
+def colormap(name: str) -> Any:
+    """A colour map of matplotlib: a function from numbers between 0 and 1 to colours (..., 4)."""
+    try:
+        from matplotlib import colormaps
+    except ImportError:
+        raise MissingExtraError("matplotlib", "bench", "drawing") from None
+    return colormaps[name]
+
+
 def new_figure(width: float, height: float, layout: Literal["constrained", "tight"] = "constrained") -> Any:
     """An empty figure, inches; without what wants a screen. The layout "tight" is quicker to draw."""
     try:
