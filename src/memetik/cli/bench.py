@@ -325,10 +325,12 @@ def _numbers(text: str | None, count: int, what: str) -> tuple[float, ...] | Non
 
 
 def _asked_for(line: Any, spec: Any) -> bool:
+    from memetik.bench.scenarios.build import shown_name
+
     labels = {s.label or s.name for s in spec.solvers} | {s.name for s in spec.solvers}
     names = {label.rpartition(":")[2] for label in labels}
     known = line.label in labels | names or line.label.partition(" (")[0] in labels | names
-    return known and line.scenario in spec.scenarios and line.timeout in spec.timeouts
+    return known and line.scenario in map(shown_name, spec.scenarios) and line.timeout in spec.timeouts
 
 
 def _print_lines(lines: list[Any]) -> None:

@@ -66,9 +66,11 @@ def scenario(
     if not isinstance(targets, int) or targets < 1:
         raise InvalidInputError(f"targets is how many are wanted, at least 1, not {targets!r}.")
     recipe, options = find_recipe(name, options)
+    given, name = name, shown_name(name)
     loaded, source = load_named(_robot_of(recipe, name, robot))
     origin = {
-        "scenario": name, "robot": source, "targets": targets, "seed": seed, "reachability": reachability,
+        "scenario": name if name == given else str(Path(given).resolve()), "robot": source, "targets": targets,
+        "seed": seed, "reachability": reachability,
         "tolerance": [position_tolerance, rotation_tolerance], "options": _plain_options(options),
     }  # fmt: skip
     tolerance = Tolerance(position_tolerance, rotation_tolerance)
@@ -120,7 +122,7 @@ def scenario_from(origin: Mapping[str, Any], progress: Progress | None = None) -
 
 def find_recipe(name: str, options: Mapping[str, Any]) -> tuple[Recipe, dict[str, Any]]:
     """The recipe for "Name" or "Name:argument", and the options with that argument among them."""
-    if Path(name).suffix.lower() in (".toml", ".yaml", ".yml"):
+    if _is_file(name):
         from memetik.bench.scenarios.files import file_recipe
 
         return file_recipe(name), dict(options)
@@ -133,6 +135,15 @@ def find_recipe(name: str, options: Mapping[str, Any]) -> tuple[Recipe, dict[str
     if recipe.argument is None:
         raise InvalidInputError(f"scenario {base!r} takes no argument; {name!r} has one.")
     return recipe, {recipe.argument: argument, **options}
+
+
+def shown_name(name: str) -> str:
+    """A scenario's name for tables: of a file without its folder."""
+    return Path(name).name if _is_file(name) else name
+
+
+def _is_file(name: str) -> bool:
+    return Path(name).suffix.lower() in (".toml", ".yaml", ".yml")
 
 
 def load_named(robot: str | Robot) -> tuple[Robot, str]:
@@ -158,7 +169,7 @@ def _robot_of(recipe: Recipe, name: str, robot: str | Robot | None) -> str | Rob
 
 def _key(origin: Mapping[str, Any], draft: Draft) -> str:
     """A draft by content."""
-    text = json.dumps([origin["scenario"], origin["tolerance"], origin["options"]], sort_keys=True)
+    text = json.dumps([shown_name(origin["scenario"]), origin["tolerance"], origin["options"]], sort_keys=True)
     return digest([text, draft.robot.content_digest.hex(), *scene_parts(draft.scene), *draft.targets])
 
 

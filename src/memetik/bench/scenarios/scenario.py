@@ -83,7 +83,9 @@ class Scenario:
     @cached_property
     def key(self) -> str:
         """A name by content: equal for equal robots, scenes and targets."""
-        texts = [json.dumps(self.origin, sort_keys=True), json.dumps(self.goal_data), self.robot.content_digest.hex()]
+        # A file's folder does not matter, its content does: it is among the targets and in the scene.
+        origin = {**self.origin, "scenario": self.name}
+        texts = [json.dumps(origin, sort_keys=True), json.dumps(self.goal_data), self.robot.content_digest.hex()]
         return digest([*texts, *scene_parts(self.scene), *self.targets, self.seeds])[:16]
 
     @cached_property
