@@ -20,7 +20,7 @@ help: ## list the targets
 
 build: $(STAMPS)/package ## compile the core and install the package, editable, in the virtual environment
 
-demo: build ## see what memetik does, in a terminal
+demo: build $(STAMPS)/demo ## see what memetik does, in a terminal and a picture
 	$(BIN)/memetik demo
 
 test: $(STAMPS)/test ## run the tests
@@ -79,6 +79,10 @@ $(STAMPS)/tools: $(STAMPS)/venv pyproject.toml
 
 $(STAMPS)/package: $(STAMPS)/tools pyproject.toml $(NATIVE)
 	$(INSTALL) --no-build-isolation --editable .
+	@touch $@
+
+$(STAMPS)/demo: $(STAMPS)/package
+	$(INSTALL) --group demo
 	@touch $@
 
 $(STAMPS)/test: $(STAMPS)/package $(STAMPS)/browser

@@ -10,6 +10,7 @@ import numpy as np
 from pictures import save_picture
 
 import memetik as mk
+from memetik.bench.viewer import opened, scene_parts
 from memetik.scene.surroundings import allow_touch, hydrogen_tank
 
 TARGETS = 60
@@ -44,4 +45,4 @@ spots = mk.surface_spots(
 )
 report = mk.inspect(robot, scene, spots, distance=(0.01, 0.04), view_angle=0.25, incidence_angle=0.4)
 print(report)
-save_picture("12_endoscope", robot, postures[0], scene, cut=(0, 0.0), azimuth=0.4, elevation=0.35)
+save_picture("12_endoscope", robot, postures[0], marks=opened(scene_parts(scene), 0, 0.0), azimuth=0.25, elevation=0.2)

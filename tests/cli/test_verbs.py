@@ -137,3 +137,4 @@ def test_demo_solves_on_five_robots():
     assert [row["name"] for row in data["robots"]] == ["panda", "ur5", "iiwa14", "pr2", "valkyrie"]
     assert all(row["solved"] > 0.99 for row in data["robots"])
     assert all(row["solves_per_second"] > 0.0 for row in data["robots"])
+    assert data["tank"]["solved"] == data["tank"]["targets"] == 100

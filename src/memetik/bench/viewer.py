@@ -94,6 +94,11 @@ def scene_parts(scene: Scene | None, robot: Robot | None = None) -> list[Part]:
     return parts
 
 
+def opened(parts: Sequence[Part], axis: int, coordinate: float) -> list[Part]:
+    """Parts without the triangles that lie wholly above a coordinate: a look inside."""
+    return [replace(p, faces=p.faces[p.vertices[p.faces][:, :, axis].min(axis=1) < coordinate]) for p in parts]
+
+
 def arrows(name: str, points: np.ndarray, directions: np.ndarray, length: float, colors: np.ndarray) -> Part:
     """A slim pyramid for each point (N, 3), its tip there, pointing in its unit direction; colours (N, 4)."""
     points, directions = np.asarray(points, dtype=float), np.asarray(directions, dtype=float)

@@ -7,7 +7,11 @@ picture is drawn larger than asked and averaged down, which smooths edges.
 from __future__ import annotations
 
 import math
+import os
+import struct
+import zlib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -65,6 +69,20 @@ def draw_parts(
             image[pixel[order]] = shaded[inside][order]
     small = image.reshape(height // _OVERSAMPLING, _OVERSAMPLING, width // _OVERSAMPLING, _OVERSAMPLING, 3)
     return small.mean(axis=(1, 3))
+
+
+def save_png(path: str | os.PathLike[str], image: np.ndarray) -> None:
+    """Write a picture (height, width, 3) of numbers from 0 to 1 as PNG."""
+    pixels = np.round(255.0 * np.clip(image, 0.0, 1.0)).astype(np.uint8)
+    height, width, _ = pixels.shape
+    rows = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1)  # no filter
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    parts = (b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b"")
+    Path(path).write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts))
 
 
 def _camera(azimuth: float, elevation: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
