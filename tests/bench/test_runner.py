@@ -303,6 +303,25 @@ def test_solvers_are_found_by_name_and_path(tmp_path, monkeypatch):
         python_of(PEERS["placo"])
 
 
+def test_adapters_of_installed_packages_are_found_and_may_import_their_neighbours(tmp_path, monkeypatch):
+    package = tmp_path / "acme_solver"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "answers.py").write_text("def answer(seed):\n    return None\n")
+    (package / "adapter.py").write_text(
+        "from acme_solver.answers import answer\nclass Acme:\n    def prepare(self, task): pass\n"
+        "    def solve(self, target, seed, timeout): return answer(seed)\n    def close(self): pass\n"
+    )
+    info = tmp_path / "acme_solver-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-solver\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[memetik.adapters]\nacme = acme_solver.adapter:Acme\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    run(small("acme", targets=2), tmp_path / "s.db")
+    assert statuses(tmp_path / "s.db", "acme") == ["missed"] * 2
+
+
 def test_every_peer_has_an_adapter_that_imports_no_memetik():
     from memetik.bench.peers.registry import ADAPTERS as FOLDER
 

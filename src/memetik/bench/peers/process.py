@@ -34,10 +34,10 @@ class WorkerFailure(Exception):
 
 @dataclass(frozen=True)
 class Command:
-    """How a solver's process is started: its Python, the adapter's file and class."""
+    """How a solver's process is started: its Python, the adapter's file or module, and class."""
 
     python: str
-    adapter: Path
+    adapter: str
     name: str
 
 
@@ -100,7 +100,7 @@ class Worker:
     def _start(self) -> subprocess.Popen[bytes]:
         self.close()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
-        arguments = [self.command.python, str(WORKER), str(self.command.adapter), self.command.name]
+        arguments = [self.command.python, str(WORKER), self.command.adapter, self.command.name]
         if self.core is not None:
             arguments.append(str(self.core))
         self._process = subprocess.Popen(

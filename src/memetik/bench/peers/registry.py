@@ -104,7 +104,7 @@ def contestant(name: str, *, label: str | None = None, parameters: Mapping[str, 
         label = f"{name} ({text})" if text else name
     if is_method(name):
         method_with(name, parameters)  # wrong parameters are told here, not by the worker
-        command = Command(sys.executable, ADAPTERS / "ours.py", "Ours")
+        command = Command(sys.executable, str(ADAPTERS / "ours.py"), "Ours")
         return Contestant(name, name, label, "method", command, True, True, {"method": name, **parameters})
     if name in PEERS:
         return _of_file(name, name, label, "peer", python_of(PEERS[name]), *_adapter_file(PEERS[name]), parameters)
@@ -120,10 +120,14 @@ def contestant(name: str, *, label: str | None = None, parameters: Mapping[str, 
     points = entry_points()
     if name in points:
         module, _, kind = points[name].partition(":")
-        found = importlib.util.find_spec(module)
+        try:
+            found = importlib.util.find_spec(module)
+        except ModuleNotFoundError:
+            found = None
         if found is None or found.origin is None:
             raise InvalidInputError(f"the module {module!r} of adapter {name!r} is not found.")
-        return _of_file(name, name, label, "user", sys.executable, Path(found.origin), kind, parameters)
+        made = _of_file(name, name, label, "user", sys.executable, Path(found.origin), kind, parameters)
+        return replace(made, command=Command(sys.executable, module, kind))
     raise UnknownNameError("solver", name, "memetik's benchmark", solver_names())
 
 
@@ -216,7 +220,7 @@ def _of_file(
 ) -> Contestant:
     """A contestant whose adapter is a class in a file; what it wants is read there without running it."""
     facts = class_facts(path, kind)
-    command = Command(python, path.resolve(), kind)
+    command = Command(python, str(path.resolve()), kind)
     return Contestant(
         source, name, label, origin, command, bool(facts["whole"]), bool(facts["collision"]), dict(parameters)
     )

@@ -1,6 +1,6 @@
 """The process in which one solver lives: started with its own Python, it needs numpy and the solver, not memetik.
 
-    python worker.py ADAPTER.py CLASS [CORE]
+    python worker.py ADAPTER.py|MODULE CLASS [CORE]
 
 Requests come as lines of JSON on the standard input, answers leave as lines of JSON on what was the standard output.
 What the solver prints goes to the standard error. The process ends with its input, that is, with whoever started it.
@@ -40,6 +40,7 @@ A task has the attributes
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
@@ -50,6 +51,7 @@ from typing import Any
 
 import numpy as np
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 ARRAYS = ("lower", "upper", "axes", "points", "tip_pose")
 
 
@@ -147,15 +149,19 @@ class Session:
         }
 
 
-def load_adapter(path: str, name: str) -> type:
-    """The class of that name in a file."""
-    specification = importlib.util.spec_from_file_location(
-        f"adapter_{os.path.basename(path).removesuffix('.py')}", path
-    )
+def load_adapter(source: str, name: str) -> type:
+    """The class of that name in a file, or in a module that is installed."""
+    if not source.endswith(".py"):
+        return getattr(importlib.import_module(source), name)
+    folder = os.path.dirname(os.path.abspath(source))
+    if folder != os.path.join(HERE, "adapters") and folder not in sys.path:
+        sys.path.append(folder)  # a user's file may import its neighbours; ours have the names of the peers
+    label = f"adapter_{os.path.basename(source).removesuffix('.py')}"
+    specification = importlib.util.spec_from_file_location(label, source)
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
-    sys.modules[specification.name] = module
+    sys.modules[label] = module
     specification.loader.exec_module(module)
     return getattr(module, name)
 
@@ -194,7 +200,5 @@ def end_with_parent() -> None:
 
 if __name__ == "__main__":
     # The script's own folder must not hide packages of the same names.
-    sys.path[:] = [
-        entry for entry in sys.path if os.path.abspath(entry or ".") != os.path.dirname(os.path.abspath(__file__))
-    ]
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != HERE]
     main()
