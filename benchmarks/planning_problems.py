@@ -101,11 +101,16 @@ def allowed_pairs(robot):
 
 
 def objects_of(scene):
-    """Boxes and balls as plain data."""
+    """Boxes, balls and cylinders as plain data."""
     rows = []
     for item in scene.snapshot().objects.values():
-        kind = "box" if isinstance(item.shape, mk.Box) else "sphere"
-        size = list(item.shape.size) if kind == "box" else [item.shape.radius]
+        kind = type(item.shape).__name__.lower()
+        size = {
+            "box": lambda s: list(s.size),
+            "sphere": lambda s: [s.radius],
+            "cylinder": lambda s: [s.radius, s.length],
+        }
+        size = size[kind](item.shape)
         rows.append({"name": item.name, "kind": kind, "size": size, "pose": item.pose.tolist()})
     return rows
 
@@ -122,10 +127,12 @@ class IndependentCheck:
         self.geometry = pin.buildGeomFromUrdfString(self.model, urdf, pin.GeometryType.COLLISION, None)
         links = len(self.geometry.geometryObjects)
         for thing in objects_of(scene):
-            shape = coal.Box(*thing["size"]) if thing["kind"] == "box" else coal.Sphere(thing["size"][0])
+            kinds = {"box": coal.Box, "sphere": coal.Sphere, "cylinder": coal.Cylinder}
+            shape = kinds[thing["kind"]](*thing["size"])
             pose = np.array(thing["pose"])
             placement = pin.SE3(pose[:3, :3].copy(), pose[:3, 3].copy())
             self.geometry.addGeometryObject(pin.GeometryObject(thing["name"], 0, placement, shape))
+        self.world = {thing["name"] for thing in objects_of(scene)}
         frames = self.model.frames
         names = [frames[item.parentFrame].name for item in self.geometry.geometryObjects[:links]]
         allowed = {frozenset(pair) for pair in allowed_pairs(robot)}
@@ -144,6 +151,27 @@ class IndependentCheck:
         self.order = [self.model.joints[self.model.getJointId(name)].idx_q for name in robot.joint_names]
         assert self.model.nq == robot.dof, "every joint of the check needs a value"
         self.lower, self.upper = np.array(robot.lower), np.array(robot.upper)
+
+    def touching(self, rows):
+        """{(name, name): how many postures} of pairs that touch in any of the postures (N, dof)."""
+        counts = {}
+        items = self.geometry.geometryObjects
+        for q in rows:
+            full = np.zeros(self.model.nq)
+            full[self.order] = q
+            self.pin.computeCollisions(self.model, self.data, self.geometry, self.geometry_data, full, False)
+            for k, result in enumerate(self.geometry_data.collisionResults):
+                if result.isCollision():
+                    pair = self.geometry.collisionPairs[k]
+                    names = [self._name(items[index]) for index in (pair.first, pair.second)]
+                    key = tuple(sorted(names))
+                    counts[key] = counts.get(key, 0) + 1
+        return counts
+
+    def _name(self, item):
+        return (
+            item.name if item.parentJoint == 0 and item.name in self.world else self.model.frames[item.parentFrame].name
+        )
 
     def collides(self, q):
         """Whether one posture touches anything."""

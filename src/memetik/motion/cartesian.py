@@ -122,7 +122,9 @@ def _knots(poses: np.ndarray) -> tuple[np.ndarray, float]:
             f"poses {int(np.argmin(ways))} and {int(np.argmin(ways)) + 1} of the path are the same."
         )
     total = float(ways.sum())
-    return np.concatenate([[0.0], np.cumsum(ways) / total]), total
+    knots = np.concatenate([[0.0], np.cumsum(ways) / total])
+    knots[-1] = 1.0
+    return knots, total
 
 
 def _turns(knots: np.ndarray, poses: np.ndarray) -> Any:

@@ -239,6 +239,8 @@ class _Follow:
             return
         plan.times["timing"] = time.perf_counter() - begin
         plan.trajectory = trajectories[0].then(*trajectories[1:])
+        plan.approach_time = trajectories[0].duration if len(trajectories) > 1 else 0.0
+        plan.points_on_path = self.points
         plan.path = np.concatenate([points if k == 0 else points[1:] for k, (points, _) in enumerate(parts)])
         plan.goal = self.points[-1]
         if plan.fraction >= 1.0 - 1e-12:

@@ -50,6 +50,8 @@ class Plan:
     candidates      (K, dof) postures that meet the goals, those with the quickest straight motion first
     times           seconds by stage
     tried           what was done, line by line
+    points_on_path  (M, dof) the postures along a Cartesian path
+    approach_time   seconds of a Cartesian plan's trajectory before its path begins
     fraction        how much of a Cartesian path was followed, 0 to 1; 1 for other plans
     """
 
@@ -66,6 +68,8 @@ class Plan:
     times: dict[str, float] = field(default_factory=dict)
     tried: list[str] = field(default_factory=list)
     fraction: float = 1.0
+    approach_time: float = 0.0
+    points_on_path: np.ndarray | None = None
 
     @property
     def time(self) -> float:
