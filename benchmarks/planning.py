@@ -26,6 +26,7 @@ from planning_problems import (
     plain_urdf,
     problems,
     scene_of,
+    still_links,
 )
 
 import memetik as mk
@@ -61,7 +62,8 @@ def peer(name, robot, scene, starts, poses, timeout):
     task = {
         "urdf": plain_urdf(robot), "srdf": srdf(robot), "joints": list(robot.joint_names), "tip": robot.tip,
         "base": root, "velocity": robot.velocity.tolist(), "acceleration": robot.acceleration.tolist(),
-        "allowed": allowed_pairs(robot), "objects": objects_of(scene), "timeout": timeout, "fixed": {},
+        "allowed": allowed_pairs(robot), "still": still_links(robot), "objects": objects_of(scene),
+        "timeout": timeout, "fixed": {},
         "problems": [{"start": s.tolist(), "pose": p.tolist()} for s, p in zip(starts, poses, strict=True)],
     }  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:

@@ -44,10 +44,12 @@ class RoboPlan:
             elif thing["kind"] == "sphere":
                 self.scene.addSphereGeometry(thing["name"], "universe", core.Sphere(thing["size"][0]), pose, color)
         names = [thing["name"] for thing in task["objects"]]
-        self.scene.setCollisions([(a, b) for i, a in enumerate(names) for b in names[i + 1 :]], False)
+        still = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+        still += [(link, name) for link in task["still"] for name in names]
+        self.scene.setCollisions(still, False)
         seconds = task["timeout"]
         self.ik = SimpleIk(self.scene, SimpleIkOptions(
-            group_name="arm", max_time=0.1, max_restarts=1000, step_size=1.0, check_collisions=True,
+            group_name="arm", max_time=0.5, max_restarts=1000, step_size=1.0, check_collisions=True,
             max_linear_error_norm=1e-4, max_angular_error_norm=1e-4,
         ))  # fmt: skip
         self.rrt = RRT(self.scene, RRTOptions(
@@ -64,6 +66,7 @@ class RoboPlan:
         self.scene.setJointPositions(self.scene.toFullJointPositions("arm", start))
         goal = core.CartesianConfiguration(self.task["base"], self.task["tip"], np.asfortranarray(pose))
         if not self.ik.solveIk(goal, begin, end):
+            self.note = "no posture"
             return None
         path = self.rrt.plan(begin, end)
         if path is None:
@@ -92,6 +95,10 @@ class MpLib:
             joint_vel_limits=np.array(task["velocity"]), joint_acc_limits=np.array(task["acceleration"]),
             objects=objects,
         )  # fmt: skip
+        allowed = self.planner.planning_world.get_allowed_collision_matrix()
+        for link in task["still"]:
+            for thing in task["objects"]:
+                allowed.set_entry(link, thing["name"], True)
         order = [self.planner.user_joint_names[k] for k in self.planner.move_group_joint_indices]
         self.order = [task["joints"].index(name) for name in order]
         self.full = np.zeros(len(self.planner.user_joint_names))
@@ -104,6 +111,7 @@ class MpLib:
         result = self.planner.plan_pose(
             self.pose(pose), q, time_step=0.01, planning_time=self.task["timeout"], rrt_range=0.1
         )
+        self.note = result["status"]
         if result["status"] != "Success":
             return None
         positions = np.zeros((len(result["time"]), len(self.order)))
@@ -121,7 +129,7 @@ def main():
         start, pose = np.array(problem["start"]), np.array(problem["pose"])
         begin = time.perf_counter()
         try:
-            found, note = planner.plan(start, pose), ""
+            found, note = planner.plan(start, pose), getattr(planner, "note", "")
         except Exception as error:
             found, note = None, f"{type(error).__name__}: {error}"
         seconds = time.perf_counter() - begin

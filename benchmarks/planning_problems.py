@@ -100,6 +100,11 @@ def allowed_pairs(robot):
     return [(a, b) for i, a in enumerate(bodies) for b in bodies[i + 1 :] if tuple(sorted((a, b))) not in checked]
 
 
+def still_links(robot):
+    """Links with geometry that no joint moves; what they touch is not the plan's business."""
+    return [link.name for link in robot.description.links if link.collisions and not robot.moves(link.name).any()]
+
+
 def objects_of(scene):
     """Boxes, balls and cylinders as plain data."""
     rows = []

@@ -166,7 +166,7 @@ class Trajectory:
             return self
         count = math.ceil(self.duration * rate - 1e-9)
         times = np.arange(count + 1) / rate
-        at_rest = np.abs(self.velocity(self.duration)).max() < 1e-9
+        at_rest = np.abs(self.velocity(self.duration)).max() < 1e-6
         if not at_rest:
             times[-1] = self.duration
         velocities = self.velocity(times)

@@ -1,0 +1,105 @@
+"""Proofs of the core: a motion that is called free is free by exact geometry, at any sampling."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import memetik as mk
+from memetik.motion.certify import certify
+from memetik.motion.paths import find_path
+from memetik.motion.smoothing import shorten
+from memetik.motion.space import PROVED, space_for
+from memetik.motion.timing import time_path
+from memetik.scene.surroundings import make_surroundings
+
+pytest.importorskip("coal")
+
+
+@pytest.fixture(scope="module", params=["panda", "ur10", "pr2"])
+def setting(request):
+    robot = mk.load_robot(request.param)
+    if request.param == "pr2":
+        robot = robot.group("right_arm_and_torso")
+    scene = make_surroundings("Shelf", front={"panda": 0.45, "ur10": 0.55, "pr2": 1.0}[request.param]).scene
+    scene.add_sphere("ball", 0.1, mk.transform((0.5, -0.6, 0.8) if request.param == "pr2" else (0.3, 0.4, 0.5)))
+    return robot, scene, space_for(robot, scene), mk.CollisionModel(robot, scene)
+
+
+def test_edges_called_free_are_free(setting):
+    robot, _, space, exact = setting
+    rows = robot.random(3, 400)
+    rows = rows[~exact.collides(rows)]
+    free, blocked = 0, 0
+    for a, b in pairwise(rows[:41]):
+        touches = exact.collides(a + np.linspace(0.0, 1.0, 80)[:, None] * (b - a)).any()
+        if space.quick_edge(a, b):
+            assert not touches
+            free += 1
+        else:
+            blocked += touches
+    assert free > 3
+    assert blocked > 3
+
+
+def test_spreads_called_proved_hold_no_collision(setting):
+    robot, _, space, exact = setting
+    rng = np.random.default_rng(0)
+    rows = robot.random(5, 300)
+    spread = rng.uniform(0.0, 0.01, rows.shape)
+    proved = np.flatnonzero(space.states(rows, spread) == PROVED)[:60]
+    assert len(proved) > 10
+    for k in proved:
+        corners = rows[k] + spread[k] * rng.choice([-1.0, 1.0], (12, robot.dof))
+        assert not exact.collides(corners).any()
+
+
+def test_curved_trajectories_are_certified_or_refused(setting):
+    robot, _, space, exact = setting
+    rows = robot.random(7, 60)
+    rows = rows[~exact.collides(rows)]
+    outcomes = set()
+    for k in range(0, 12, 2):
+        trajectory = time_path(robot, rows[k : k + 2], method="spline")
+        proof = certify(trajectory, space)
+        outcomes.add(proof.free)
+        dense = exact.collides(trajectory.at(np.linspace(0.0, trajectory.duration, 150)))
+        if proof.free:
+            assert not dense.any()
+        else:
+            assert proof.time is not None
+    assert outcomes == {True, False}
+
+
+def test_shorter_paths_stay_free_and_are_not_longer(setting):
+    robot, _, space, exact = setting
+    rows = robot.random(11, 200)
+    rows = rows[~exact.collides(rows)]
+    found = [find_path(space, rows[k], rows[k + 1], smooth=False, timeout=3.0) for k in range(8)]
+    bent = [result.points for result in found if result.success and len(result.points) > 2]
+    assert bent
+    for points in bent[:3]:
+        short = shorten(space, points)
+        assert space.first_blocked(short) is None
+        length = [np.linalg.norm(np.diff(path, axis=0), axis=1).sum() for path in (points, short)]
+        assert length[1] <= length[0] * (1.0 + 1e-9)
+        dense = np.concatenate([a + np.linspace(0, 1, 40)[:, None] * (b - a) for a, b in pairwise(short)])
+        assert not exact.collides(dense).any()
+
+
+def test_a_start_in_the_band_between_the_models_is_left(setting):
+    """Postures that exact geometry calls free and the conservative model does not: planning works from them."""
+    robot, scene, space, exact = setting
+    if robot.name != "panda":
+        pytest.skip("the geometry of the others is capsules, which the conservative model has as they are")
+    rows = robot.random(13, 6000)
+    doubtful = rows[space.confinement.certain.collides(rows)]
+    doubtful = doubtful[~exact.collides(doubtful)][:3]
+    goal = next(q for q in robot.random(17, 50) if space.is_surely_free(q))
+    left = [mk.plan(robot, goal, scene=scene, start=q, path_timeout=5.0) for q in doubtful]
+    assert len(left) > 0
+    assert any(plan.success for plan in left)
+    for plan in left:
+        if plan.success:
+            t = np.linspace(0.0, plan.duration, 150)
+            assert not exact.collides(plan.trajectory.at(t)).any()
