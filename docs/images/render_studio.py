@@ -1,6 +1,6 @@
 """Takes docs/images/studio-pose.png and studio-results.png: the studio in headless Chromium.
 
-Run: python docs/images/render_studio.py
+Run: python docs/images/render_studio.py [pose] [results]
 """
 
 from __future__ import annotations
@@ -23,23 +23,26 @@ SIZE = {"width": 1280, "height": 800}
 
 
 def main() -> None:
-    """Take both."""
+    """Take both, or those that are named."""
+    chosen = sys.argv[1:] or ["pose", "results"]
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS, chromium_sandbox=False)
-        pose(browser)
-        results(browser, folder)
+        if "pose" in chosen:
+            pose(browser)
+        if "results" in chosen:
+            results(browser, folder)
         browser.close()
 
 
 def pose(browser: Any) -> None:
     """A panda that reaches over a box on a table."""
     with Studio("panda", table(), port=0) as studio:
-        page = opened(browser, studio)
         setup = studio.setup
         target = mk.transform((0.52, -0.22, 0.40), rpy=(3.14159, 0.0, 0.5))
         ask(studio, lambda: setup.drag("pose_panda_hand_tcp", target))
         ask(studio, lambda: setup.add_goal("AlignAxis", "panda_hand"))
         ask(studio, lambda: setup.add_goal("AvoidLimits"))
+        page = opened(browser, studio)
         take(studio, page, "studio-pose.png")
 
 
@@ -88,6 +91,7 @@ def ask(studio: Studio, action: Any) -> None:
 
 
 def take(studio: Studio, page: Any, name: str) -> None:
+    time.sleep(25.0)  # a browser that draws without a graphics card lags behind
     studio.server.scene.configure_default_lights(True, cast_shadow=True)
     time.sleep(6.0)
     page.screenshot(path=HERE / name, timeout=120_000)

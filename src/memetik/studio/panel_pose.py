@@ -60,7 +60,6 @@ class PosePanel:
 
     def refresh(self, state: State, q: np.ndarray) -> None:
         """Shows the goals as they are."""
-        self._list.content = goals_html(self._studio, self._chosen)
         names = tuple(wanted.name for wanted in state.goals)
         if names != self._names:
             added = [name for name in names if name not in self._names]
@@ -71,6 +70,7 @@ class PosePanel:
             self._names = names
             self._choice.options = self._options(state)
             self._choice.value = self._chosen
+        self._list.content = goals_html(self._studio, self._chosen)
         self._rebuild(state)
 
     def use_robot(self, state: State) -> None:
