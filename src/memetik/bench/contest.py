@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,9 @@ FIRST_SOLVE = (20.0, 5.0)
 
 PATIENCE = 5
 """Processes lost in a row after which a solver is not asked any more in this scenario and trial."""
+
+REPEATS, FAIR_SHARE = 2, 0.7
+"""How often a solver is asked again that failed while it had the core for less than this share of its time."""
 
 LATE = 1.1
 """Times the timeout (and a millisecond) that an answer may take to count as in time: clocks and pipes are not exact."""
@@ -169,6 +172,7 @@ class Entrant:
 
     def turn(self, numbers: Sequence[int], trial: int, seeds: np.ndarray) -> Iterator[Result]:
         """The solver's results on some targets."""
+        settings = self.contest.settings
         for count, number in enumerate(numbers):
             if self.lost >= PATIENCE:
                 yield Result(number, trial, "abandoned", False, False, self.contest.settings.timeout)
@@ -181,6 +185,11 @@ class Entrant:
                     self._ask(number, trial, 1, seeds[number], min(0.005, self.contest.settings.timeout))
                 spent = time.perf_counter()
                 result = self.solve(number, trial, seeds[number])
+                for _ in range(REPEATS if settings.evaluations is None else 0):
+                    if not is_starved(result, settings.timeout):
+                        break
+                    again = self.solve(number, trial, seeds[number])
+                    result = replace(again, note=again.note or "asked again: the core had been taken away")
                 self.lost = 0
             except WorkerFailure as failure:
                 self.lost += 1
@@ -271,6 +280,13 @@ class Entrant:
     def _is_ready(self) -> bool:
         worker = self.worker
         return worker.running and worker.starts == self._prepared_start and worker.prepared_for is self
+
+
+def is_starved(result: Result, timeout: float) -> bool:
+    """Whether a failure says more about a busy machine than about the solver: its time ran out without the core."""
+    if result.status not in ("missed", "late") or result.time < 0.9 * timeout or result.processor is None:
+        return False
+    return result.processor < FAIR_SHARE * (result.time - (result.collision_time or 0.0))
 
 
 def limit_margin(scenario: Scenario, q: np.ndarray) -> float | None:

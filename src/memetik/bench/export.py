@@ -6,13 +6,13 @@ import csv
 import json
 import math
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from memetik.bench.store import RESULT_COLUMNS, Store, Table
 from memetik.errors import InvalidInputError, MissingExtraError
+from memetik.files import replacing
 
 _SCHEMA = "memetik.bench.results/1"
 
@@ -31,14 +31,8 @@ def export_results(store: Store, path: str | os.PathLike[str]) -> int:
     if not path.parent.is_dir():
         raise InvalidInputError(f"the folder {str(path.parent)!r} does not exist.")
     results = store.results()
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=path.suffix)
-    os.close(handle)
-    try:
-        writers[path.suffix.lower()](results, Path(temporary))
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as temporary:
+        writers[path.suffix.lower()](results, temporary)
     return len(results)
 
 

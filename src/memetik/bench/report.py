@@ -21,11 +21,11 @@ from memetik.bench.report_page import (
     table,
     text,
     write_figure,
-    write_whole,
 )
 from memetik.bench.report_scene import cross_section, scene_html
 from memetik.bench.report_tables import Table, case_tables, findings, overview_table
 from memetik.bench.viewer import viewer_script
+from memetik.files import write_whole
 
 if TYPE_CHECKING:
     from memetik.bench.store import Store

@@ -6,12 +6,12 @@ import base64
 import html
 import io
 import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from memetik.errors import InvalidInputError, MissingExtraError
+from memetik.files import write_whole
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -126,25 +126,6 @@ def new_figure(width: float, height: float, layout: Literal["constrained", "tigh
     except ImportError:
         raise MissingExtraError("matplotlib", "bench", "drawing") from None
     return Figure(figsize=(width, height), layout=layout)
-
-
-def write_whole(path: str | os.PathLike[str], data: str | bytes) -> Path:
-    """Writes a file: to a new one that then takes the old one's place, so that nobody sees half of it."""
-    path = Path(path)
-    content = data.encode("utf-8") if isinstance(data, str) else data
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise InvalidInputError(f"{str(path)!r} cannot be written: {error.strerror}.") from None
-    return path
 
 
 def write_figure(path: str | os.PathLike[str], figure: Any, dpi: int = 140) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from memetik.errors import GeometryError, InvalidInputError
+from memetik.files import write_whole
 from memetik.scene.formats.ply import write_ply
 from memetik.scene.mesh_files import load_mesh
 from memetik.scene.surroundings import sample_triangles
@@ -67,7 +67,7 @@ def sample_mesh(
     if even:
         spread = _spread(points, count)
         points, normals = points[spread], normals[spread]
-    _replace(
+    write_whole(
         output, write_pcd(points, normals) if output.suffix.lower() == ".pcd" else write_ply(points, None, normals)
     )
     scenario = output.with_suffix(".toml") if robot else None
@@ -75,7 +75,7 @@ def sample_mesh(
         where = os.path.relpath(Path(mesh).resolve(), output.parent.resolve())
         lines = ['schema = "memetik.scenario/1"', f'robot = "{robot}"', f'mesh = "{Path(where).as_posix()}"',
                  f'targets = "{output.name}"', 'spin = "fixed"']  # fmt: skip
-        _replace(scenario, ("\n".join(lines) + "\n").encode())
+        write_whole(scenario, ("\n".join(lines) + "\n").encode())
     return {
         "count": len(points), "area": _area(chosen), "whole_area": _area(triangles), "output": str(output),
         "scenario": None if scenario is None else str(scenario),
@@ -143,14 +143,3 @@ def _numbers(text: str, count: int, what: str) -> np.ndarray:
 def _area(triangles: np.ndarray) -> float:
     cross = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     return float(0.5 * np.linalg.norm(cross, axis=1).sum())
-
-
-def _replace(path: Path, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=path.suffix)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

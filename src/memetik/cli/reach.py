@@ -169,7 +169,8 @@ def _map(
 ) -> None:  # fmt: skip
     from memetik.bench.reach_map import reach_map
     from memetik.bench.reach_map_output import map_figure, map_page, map_ply
-    from memetik.bench.report_page import write_figure, write_whole
+    from memetik.bench.report_page import write_figure
+    from memetik.files import write_whole
 
     with progress_bar("mapping", 1.0) as advance:
         last = 0.0
@@ -205,7 +206,8 @@ def _map(
 
 def _write_study(output: list[str], title: str, setup: Any, surface: Any, result: Any, further: list[str]) -> None:
     from memetik.bench.reach_output import heat_part, ply_bytes, reach_figure, reach_page
-    from memetik.bench.report_page import write_figure, write_whole
+    from memetik.bench.report_page import write_figure
+    from memetik.files import write_whole
 
     for path in output:
         ending = Path(path).suffix.lower()

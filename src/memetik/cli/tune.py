@@ -36,7 +36,7 @@ def tune(
 ) -> None:
     """Tune a method's parameters on a scenario."""
     from memetik.bench.cluster import workers as crew_of
-    from memetik.bench.report_page import write_figure, write_whole
+    from memetik.bench.report_page import write_figure
     from memetik.bench.scenarios import scenario as make_scenario
     from memetik.bench.tune import Setting
     from memetik.bench.tune import tune as run_tuning
@@ -51,6 +51,7 @@ def tune(
     from memetik.bench.tune_space import parse_range, space_of
     from memetik.cli.reach import check_outputs, progress_bar
     from memetik.errors import InvalidInputError
+    from memetik.files import write_whole
     from memetik.solve.methods import method_named
     from memetik.solve.methods.presets import Preset
 

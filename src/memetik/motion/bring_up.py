@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memetik.errors import DescriptionError, InvalidInputError, MemetikError
-from memetik.motion.trajectory_file import write_text
+from memetik.files import write_whole
 from memetik.robot.setup_file import SCHEMA, RobotSetup
 from memetik.robot.toml_text import to_toml
 
@@ -88,7 +88,7 @@ def set_up(
     path = Path(output) if output is not None else Path(f"{robot.name}.setup.toml")
     if path.suffix != ".toml":
         raise InvalidInputError(f"a set-up is written to a .toml file, not to {path.name!r}.")
-    write_text(path, work.text(path))
+    write_whole(path, work.text(path))
     return SetupReport(tuple(work.stages), path)
 
 

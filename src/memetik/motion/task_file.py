@@ -61,8 +61,8 @@ from typing import Any
 import numpy as np
 
 from memetik.errors import InvalidInputError, MemetikError, suggest
+from memetik.files import write_whole
 from memetik.motion.task import Gripper, Pick, Place, Step, Task
-from memetik.motion.trajectory_file import write_text
 from memetik.robot.robot import Robot, load_robot
 from memetik.robot.toml_text import to_toml
 from memetik.robot.transforms import transform
@@ -117,7 +117,7 @@ def teach(path: str | os.PathLike[str], name: str, values: Mapping[str, float]) 
     for posture, joints in known.items():
         head = to_toml({posture: joints}).strip()
         text += "\n[posture." + head[1:] + "\n"
-    write_text(path, text)
+    write_whole(path, text)
 
 
 class _Reader:

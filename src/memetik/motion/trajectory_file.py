@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memetik.errors import InvalidInputError
+from memetik.files import write_whole
 
 if TYPE_CHECKING:
     from memetik.motion.trajectory import Trajectory
@@ -33,7 +32,7 @@ def save(trajectory: Trajectory, path: str | PathLike[str]) -> None:
         text = to_csv(trajectory)
     else:
         raise InvalidInputError(f"a trajectory is saved as .json or .csv, not as {target.name!r}.")
-    write_text(target, text)
+    write_whole(target, text)
 
 
 def load(path: str | PathLike[str]) -> Trajectory:
@@ -164,19 +163,3 @@ def from_ros(message: Any) -> Trajectory:
         raise InvalidInputError("the JointTrajectory message has no points.")
     complete = all(len(row) == len(names) for row in velocities)
     return Trajectory.from_points(names, times, positions, velocities if complete else None)
-
-
-def write_text(target: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise InvalidInputError(f"{str(target)!r} cannot be written: {error}.") from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from memetik.errors import DescriptionError, InvalidInputError
+from memetik.files import write_whole
 from memetik.robot.robot import Robot, load_robot
 
 CHANNELS = {f"{axis}{kind}": (kind, k) for kind in ("position", "rotation") for k, axis in enumerate("XYZ")}
@@ -65,7 +65,7 @@ class Animation:
         lines.append(f"Frame Time: {self.frame_time:.8g}")
         factors = np.array([_factor(channel, self.scale) for _, channel in _columns(self.skeleton)])
         lines += [" ".join(f"{value:.6f}" for value in row) for row in values / factors]
-        _write(Path(path), "\n".join(lines) + "\n")
+        write_whole(path, "\n".join(lines) + "\n")
 
 
 def load_bvh(path: str | os.PathLike[str], scale: float = 0.01) -> Animation:
@@ -229,15 +229,3 @@ def _hierarchy(node: Node, depth: int, scale: float) -> Iterator[str]:
     for child in node.children:
         yield from _hierarchy(child, depth + 1, scale)
     yield indent + "}"
-
-
-def _write(path: Path, text: str) -> None:
-    """All or nothing."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

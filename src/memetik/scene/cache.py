@@ -13,13 +13,15 @@ import hashlib
 import logging
 import os
 import sys
-import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from memetik.errors import InvalidInputError
+from memetik.files import replacing
 
 VERSION = 3
 """Of the entries' content; entries of another version are not looked at."""
@@ -82,17 +84,10 @@ def store(kind: str, key: str, arrays: Mapping[str, np.ndarray]) -> None:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(file, **dict(arrays))  # type: ignore[arg-type]
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+        with replacing(path) as temporary, open(temporary, "wb") as file:
+            np.savez(file, **dict(arrays))  # type: ignore[arg-type]
         _prune(path.parent)
-    except OSError as error:
+    except (OSError, InvalidInputError) as error:
         _log.warning("the cache entry %s cannot be written: %s", path, error)
 
 

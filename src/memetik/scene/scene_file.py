@@ -20,13 +20,13 @@ one's place: there is never half a scene.
 from __future__ import annotations
 
 import os
-import tempfile
 import tomllib
 from typing import Any
 
 import numpy as np
 
 from memetik.errors import GeometryError, InvalidInputError, MemetikError, suggest
+from memetik.files import write_whole
 from memetik.robot.shapes import Box, Capsule, Cylinder, Sphere
 from memetik.robot.transforms import transform
 from memetik.scene.formats.gltf import read_beside
@@ -78,7 +78,7 @@ def save_scene(scene: Scene, path: str | os.PathLike[str]) -> None:
         lines.append("allowed = [" + ", ".join(_toml(list(pair)) for pair in sorted(snapshot.allowed)) + "]")
     for item in snapshot.objects.values():
         lines += ["", "[[object]]", *(f"{key} = {_toml(value)}" for key, value in _entry(item, folder, files).items())]
-    _write(path, ("\n".join(lines) + "\n").encode())
+    write_whole(path, ("\n".join(lines) + "\n").encode())
 
 
 def load_scene(path: str | os.PathLike[str]) -> Scene:
@@ -314,23 +314,8 @@ def _beside(folder: str, files: str, name: str, data: bytes) -> str:
     os.makedirs(os.path.join(folder, files), exist_ok=True)
     path = os.path.join(folder, files, name)
     if not os.path.exists(path) or os.path.getsize(path) != len(data):
-        _write(path, data)
+        write_whole(path, data)
     return f"{files}/{name}"
-
-
-def _write(path: str, data: bytes) -> None:
-    """Put data into a file at once: into a new one beside it first, which then takes its name."""
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def _toml(value: Any) -> str:

@@ -18,8 +18,6 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
@@ -30,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memetik.errors import GoalError, InvalidInputError, suggest
+from memetik.files import write_whole
 from memetik.goals.base import Goal
 from memetik.goals.losses import Loss
 from memetik.robot.transforms import transform
@@ -164,19 +163,7 @@ def load_problem(path: str | Path) -> ProblemFile:
 def save_problem(problem: ProblemFile, path: str | Path) -> None:
     """Writes a problem as JSON: to a new file that then takes the old one's place."""
     text = json.dumps(problem.to_dict(), indent=2, allow_nan=False) + "\n"
-    path = Path(path)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise InvalidInputError(f"{str(path)!r} cannot be written: {error.strerror}.") from None
+    write_whole(path, text)
 
 
 def goal_to_dict(goal: Goal) -> dict[str, Any]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
 import threading
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from memetik.errors import InvalidInputError
+from memetik.files import replacing
 from memetik.goals.base import Kind
 from memetik.scene.cache import digest
 from memetik.solve.methods import method_named
@@ -55,7 +53,6 @@ class PoseStore:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes all of it to a file (.npz), whole or not at all."""
-        target = Path(path)
         with self._lock:
             arrays: dict[str, np.ndarray] = {"format": np.array(_FORMAT), "keys": np.array(sorted(self._tables))}
             for k, key in enumerate(sorted(self._tables)):
@@ -64,15 +61,8 @@ class PoseStore:
                     table.asked[: table.count],
                     table.postures[: table.count],
                 )
-        handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(file, **arrays)  # type: ignore[arg-type]
-            os.replace(temporary, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+        with replacing(path) as temporary, open(temporary, "wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PoseStore:

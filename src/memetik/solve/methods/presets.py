@@ -7,16 +7,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memetik.errors import InvalidInputError, UnknownNameError, suggest
+from memetik.files import write_whole
 from memetik.solve.methods import METHODS, method_named
 from memetik.solve.methods.method import Method
 
@@ -93,17 +92,7 @@ class Preset:
             default = f.default_factory() if f.default_factory is not MISSING else f.default
             if f.name != "method" and value != default:
                 data[f.name] = dict(value) if isinstance(value, Mapping) else value
-        target = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".part")
-        try:
-            with os.fdopen(handle, "w") as file:
-                json.dump(data, file, indent=2)
-                file.write("\n")
-            os.replace(temporary, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+        write_whole(path, json.dumps(data, indent=2) + "\n")
 
 
 def load_preset(path: str | os.PathLike[str]) -> Preset:
