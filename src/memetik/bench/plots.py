@@ -41,12 +41,13 @@ def rate_over_time(case: Case, style: PlotStyle) -> Figure:
 
 
 def rate_over_candidates(case: Case, style: PlotStyle) -> Figure | None:
-    """The share solved with a number of candidates tested, and over evaluations and local searches where counted."""
-    columns = [("candidates", "candidates tested"), ("evaluations", "evaluations"), ("restarts", "restarts + 1")]
+    """The share solved over candidates tested, evaluations, local searches and generations, where counted."""
+    columns = [("candidates", "candidates tested"), ("evaluations", "evaluations"), ("restarts", "local searches"),
+               ("generations", "generations")]  # fmt: skip
     shown = [(name, label) for name, label in columns if any((c.rows[name] >= 0).any() for c in case.contestants)]
     if not shown:
         return None
-    figure = new_figure(4.6 * len(shown), 3.6, layout="tight")
+    figure = new_figure(min(4.6, 15.0 / len(shown)) * len(shown), 3.6, layout="tight")
     for axis, (name, label) in zip(np.atleast_1d(figure.subplots(1, len(shown))), shown, strict=True):
         offset = 1 if name == "restarts" else 0
         counted = [c.rows[name][c.solved & (c.rows[name] >= 0)] + offset for c in case.contestants]
@@ -185,7 +186,7 @@ def overview_bars(cases: Sequence[Case], style: PlotStyle) -> Figure:
 
 FIGURES: dict[str, tuple[str, Callable[[Case, PlotStyle], Figure | None]]] = {
     "time": ("Solved over time", rate_over_time),
-    "candidates": ("Solved over candidates, evaluations and local searches", rate_over_candidates),
+    "candidates": ("Solved over candidates and work", rate_over_candidates),
     "bars": ("Within the timeout", solved_bars),
     "boxes": ("Time of solved targets", time_boxes),
     "profile": ("Performance profile", profile),
