@@ -93,8 +93,12 @@ class Cascade(Search):
         ]
         for thread in threads:
             thread.start()
-        for thread in threads:
-            thread.join()
+        try:
+            for thread in threads:
+                thread.join()
+        except BaseException:  # an interrupt by the user: nobody runs on behind their back
+            race.over = True
+            raise
         task.evaluations += sum(runner.evaluations for runner in runners)
         best = min(runners, key=lambda runner: runner._best[0])
         task._best = min(task._best, best._best, key=lambda pair: pair[0])

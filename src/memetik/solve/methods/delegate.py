@@ -14,6 +14,9 @@ from memetik.solve.methods.task import Stop
 if TYPE_CHECKING:
     from memetik.solve.methods.task import Task
 
+MOST_AT_ONCE = 32
+"""Answers that are gathered before the bounds of a task are looked at again."""
+
 
 def run_part(method: Method, task: Task, start: np.ndarray, seconds: float, evaluations: float) -> bool:
     """Whether a method finds an answer of a task from `start` within so many seconds and evaluations.
@@ -49,7 +52,7 @@ def _run_native(method: Native, task: Task, start: np.ndarray, seconds: float, e
     bounds, problem = task.bounds, task.problem
     settings = _core.Settings(
         float(seconds), _count(evaluations), -1, int(task.rng.integers(2**63)), 0, bounds.threads, 0.0, -1,
-        bounds.collect, bounds.distinct, False, False, method.core,
+        min(bounds.collect, MOST_AT_ONCE), bounds.distinct, False, False, method.core,
     )  # fmt: skip
     outcome = problem._run(task.targets, task.full(start), settings, problem._shift(task.base), task._valid, task.base)
     task.evaluations += outcome.evaluations
