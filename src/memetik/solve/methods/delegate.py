@@ -58,7 +58,9 @@ def _run_native(method: Native, task: Task, start: np.ndarray, seconds: float, e
     task.evaluations += outcome.evaluations
     columns = problem._core.variables
     found = [answer[0] for answer in outcome.answers] if bounds.collect else [outcome.q]
-    for posture in found:
+    for k, posture in enumerate(found):
+        if k:
+            task.check_bounds()
         variables = np.ascontiguousarray(np.asarray(posture)[columns])
         if not outcome.success:
             task.evaluations -= 1  # it was evaluated already
