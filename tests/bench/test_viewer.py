@@ -74,6 +74,8 @@ def test_a_cut_shows_what_is_behind_it() -> None:
     far = Part("far", vertices, faces, BLUE)
     image = draw_parts([near, far], size=(60, 60), azimuth=0.0, elevation=0.0, cut=(0, 1.0))
     assert image[30, 30, 2] > 0.3
+    whole = draw_parts([far], size=(60, 60), azimuth=0.0, elevation=0.0, cut=(0, 1.0), uncut=[near])
+    assert whole[30, 30, 0] > 0.3
 
 
 def test_a_drawn_sphere_covers_the_area_of_its_circle() -> None:

@@ -72,14 +72,10 @@ def cross_section(store: Store, case: Case, label: str) -> Any:
     body = placed(robot_parts(robot), link_poses(robot, targets["seeds"][0] if q is None else q))
     scene = placed(scene_parts(scenario.scene, robot), link_poses(robot, targets["seeds"][0]))
     shown = arrows("targets", points[half], poses[half, :3, 2], _length(poses), colors[half])
-    around = np.concatenate([part.vertices for part in (*scene, *body, shown)])
-    around = around[around[:, axis] <= middle[axis]]
-    frame = np.stack([around.min(axis=0), around.max(axis=0)])
     azimuth = (0.0 if axis == 0 else 0.5 * math.pi) + 0.25
     image = draw_parts(
-        [*scene, *body, shown], size=(700, 450), azimuth=azimuth, elevation=0.2, cut=(axis, float(middle[axis])),
-        frame=frame,
-    )  # fmt: skip
+        [*scene, shown], size=(700, 450), azimuth=azimuth, elevation=0.2, cut=(axis, float(middle[axis])), uncut=body
+    )
     figure = new_figure(8.2, 5.2)
     plot = figure.subplots()
     plot.imshow(image)

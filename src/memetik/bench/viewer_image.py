@@ -29,6 +29,7 @@ def draw_parts(
     azimuth: float = -0.9,
     elevation: float = 0.45,
     cut: tuple[int, float] | None = None,
+    uncut: Sequence[Part] = (),
     frame: np.ndarray | None = None,
 ) -> np.ndarray:
     """The picture (height, width, 3) of parts in the world, numbers from 0 to 1, white where there is nothing.
@@ -37,27 +38,28 @@ def draw_parts(
     azimuth, elevation
                 of the camera, radians: it looks from there to the middle.
     cut         (axis, coordinate): only what is below that coordinate is drawn.
+    uncut       further parts, drawn whole.
     frame       (2, 3) lowest and highest coordinates to be seen; by default those of all parts.
     """
     width, height = (_OVERSAMPLING * n for n in size)
     right, up, back = _camera(azimuth, elevation)
-    bounds = _bounds(parts) if frame is None else np.asarray(frame, dtype=float)
+    bounds = _bounds([*parts, *uncut]) if frame is None else np.asarray(frame, dtype=float)
     corners = np.array([[bounds[i, 0], bounds[j, 1], bounds[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
     flat = corners @ np.stack([right, up], axis=1)
     middle = 0.5 * (flat.min(axis=0) + flat.max(axis=0))
     scale = 0.94 * float(np.min(np.array([width, height]) / np.maximum(np.ptp(flat, axis=0), 1e-9)))
     depth = np.full(width * height, -math.inf, dtype=np.float32)
     image = np.ones((width * height, 3), dtype=np.float32)
-    for part in parts:
+    for part, limit in [*((part, cut) for part in parts), *((part, None) for part in uncut)]:
         triangles, colors = part.vertices[part.faces], part.vertex_colors()[part.faces][..., :3]
         flat = triangles @ np.stack([right, up], axis=1) - middle
         half = np.array([0.5 * width, 0.5 * height]) / scale
         seen = ((flat.min(axis=1) <= half) & (flat.max(axis=1) >= -half)).all(axis=1)
-        if cut is not None:
-            seen &= triangles[:, :, cut[0]].min(axis=1) <= cut[1]
+        if limit is not None:
+            seen &= triangles[:, :, limit[0]].min(axis=1) <= limit[1]
         for points, shaded in _covering(triangles[seen], colors[seen], scale, back):
-            if cut is not None:
-                kept = points[:, cut[0]] <= cut[1]
+            if limit is not None:
+                kept = points[:, limit[0]] <= limit[1]
                 points, shaded = points[kept], shaded[kept]
             x = ((points @ right - middle[0]) * scale + 0.5 * width).astype(np.int32)
             y = (0.5 * height - (points @ up - middle[1]) * scale).astype(np.int32)
