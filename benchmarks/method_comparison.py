@@ -1,6 +1,6 @@
 """The default method against every other: success, time and work on random poses.
 
-Run: python benchmarks/method_comparison.py [--targets 20] [--timeout 0.1] [--robot panda] [--method trac]
+Run: python benchmarks/method_comparison.py [--targets 20] [--timeout 0.1 | --evaluations 1000] [--robot R] [--method M]
      python benchmarks/method_comparison.py --work [--targets 200]
 The first takes about five minutes with the defaults; options are repeatable. Networks are trained when they first meet
 a robot, which is not timed; `--no-neural` leaves them out.
@@ -43,6 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--targets", type=int, default=20, help="targets on each robot")
     parser.add_argument("--timeout", type=float, default=0.1, help="seconds for each")
+    parser.add_argument("--evaluations", type=int, help="bound the work instead of the time: the same on any machine")
     parser.add_argument("--robot", action="append", help="one of the bundled robots")
     parser.add_argument("--method", action="append", help="compare these methods with the default only")
     parser.add_argument("--no-neural", action="store_true", help="leave out what has to be trained")
@@ -63,12 +64,11 @@ def compare(report: Report, robot: mk.Robot, options: argparse.Namespace) -> Non
     goals = [mk.Pose(robot.tip)]
     problem, tasks = mk.Problem(robot, goals), reachable(robot, goals, options.targets, seed=3)
     methods, refused = contestants(robot, problem, options)
+    bound = {"evaluations": options.evaluations} if options.evaluations else {"timeout": options.timeout}
     runs: dict[str, list[mk.Solution]] = {name: [] for name in methods}
     for k in track(range(len(tasks)), description=robot.name, disable=not sys.stderr.isatty(), transient=True):
         for name, method in methods.items():
-            runs[name].append(
-                problem.solve(*tasks.of(k), seed=tasks.seeds[k], timeout=options.timeout, rng=k, method=method)
-            )
+            runs[name].append(problem.solve(*tasks.of(k), seed=tasks.seeds[k], rng=k, method=method, **bound))
     checker = Checker(robot)
     solved = {name: true_share(checker, goals, tasks, run) for name, run in runs.items()}
     times = {name: np.array([solution.time for solution in run]) for name, run in runs.items()}
@@ -84,7 +84,8 @@ def compare(report: Report, robot: mk.Robot, options: argparse.Namespace) -> Non
         )
         for name in order
     ]
-    report.table(f"{robot.name}: {len(tasks)} poses, {options.timeout:g} s", COLUMNS, rows)
+    limit = f"{options.evaluations} evaluations" if options.evaluations else f"{options.timeout:g} s"
+    report.table(f"{robot.name}: {len(tasks)} poses, {limit}", COLUMNS, rows)
     for name, reason in refused.items():
         report.say(f"  left out: {name}: {reason}")
     ahead = [
