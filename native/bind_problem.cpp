@@ -299,7 +299,8 @@ void bind_problem(nb::module_ &m) {
       .def_rw("seed_patience", &SearchOptions::seed_patience)
       .def_rw("closed_form", &SearchOptions::closed_form)
       .def_rw("climb", &SearchOptions::climb)
-      .def_rw("push", &SearchOptions::push);
+      .def_rw("push", &SearchOptions::push)
+      .def_rw("method", &SearchOptions::method);
 
   nb::class_<Settings>(m, "Settings", "How long and how a problem is solved.")
       .def(nb::init<double, int64_t, int64_t, uint64_t, uint64_t, int, double, int64_t, int64_t, double, bool, bool,
@@ -338,6 +339,7 @@ void bind_problem(nb::module_ &m) {
                      return generations;
                    })
       .def_prop_ro("blocked", [](const Outcome &o) { return o.counts.blocked; })
+      .def_prop_ro("generations", [](const Outcome &o) { return o.counts.generations; })
       .def_prop_ro("refined", [](const Outcome &o) { return o.counts.refined; })
       .def_prop_ro("answers",
                    [](const Outcome &o) {

@@ -10,6 +10,7 @@ namespace memetik {
 nanobind::class_<Tree> bind_tree(nanobind::module_ &m);
 void bind_kinematics(nanobind::class_<Tree> &tree);
 void bind_geometry(nanobind::module_ &m);
+void bind_methods(nanobind::module_ &m);
 void bind_problem(nanobind::module_ &m);
 void bind_stage(nanobind::module_ &m);
 void bind_confined(nanobind::module_ &m);

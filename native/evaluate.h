@@ -150,6 +150,45 @@ inline Lane cost_of(const ProblemView &v, const Evaluation &e, bool musts) {
   return cost;
 }
 
+// Evaluates one term where the frames are known. False when a user's goal failed.
+template <bool kDerive>
+inline bool evaluate_term(const ProblemView &v, const Situation &s, Evaluation &e, int t, double *buffer) {
+  const Term &term = v.terms[t];
+  switch (term.kind) {
+    case TermKind::joints:
+      joints_term<kDerive>(v, s, e, term);
+      break;
+    case TermKind::balance:
+      balance_term<kDerive>(v, s, e, term);
+      break;
+    case TermKind::support:
+      support_term<kDerive>(v, s, e, term);
+      break;
+    case TermKind::effort:
+      effort_term<kDerive>(v, s, e, term);
+      break;
+    case TermKind::manipulability:
+      manipulability_term<kDerive>(v, s, e, term);
+      break;
+    case TermKind::pivot_chain:
+      pivot_chain_term<kDerive>(v, s, e, term);
+      break;
+    case TermKind::compiled:
+      compiled_term<kDerive>(v, s, e, term);
+      break;
+    case TermKind::contacts:
+      contacts_term(v, s, e, term);
+      break;
+    case TermKind::callback:
+      if (!callback_term(v, s, e, term, t, buffer)) return false;
+      break;
+    default:
+      frame_term<kDerive>(v, s, e, term);
+  }
+  weigh<kDerive>(v, e, term, t);
+  return true;
+}
+
 // Evaluates the terms with priority up to `priority` at e.q. False when a user's goal failed.
 template <bool kDerive>
 inline bool evaluate(const ProblemView &v, const Situation &s, Evaluation &e, int priority, double *buffer) {
@@ -157,42 +196,8 @@ inline bool evaluate(const ProblemView &v, const Situation &s, Evaluation &e, in
   if constexpr (kDerive)
     for (int a = 0; a < v.axis_count; ++a) e.moment[a] = cross(e.axes[a].p, e.axes[a].z);
   if (v.body_count) sum_masses(v, e);
-  for (int t = 0; t < v.term_count; ++t) {
-    const Term &term = v.terms[t];
-    if (term.priority > priority) continue;
-    switch (term.kind) {
-      case TermKind::joints:
-        joints_term<kDerive>(v, s, e, term);
-        break;
-      case TermKind::balance:
-        balance_term<kDerive>(v, s, e, term);
-        break;
-      case TermKind::support:
-        support_term<kDerive>(v, s, e, term);
-        break;
-      case TermKind::effort:
-        effort_term<kDerive>(v, s, e, term);
-        break;
-      case TermKind::manipulability:
-        manipulability_term<kDerive>(v, s, e, term);
-        break;
-      case TermKind::pivot_chain:
-        pivot_chain_term<kDerive>(v, s, e, term);
-        break;
-      case TermKind::compiled:
-        compiled_term<kDerive>(v, s, e, term);
-        break;
-      case TermKind::contacts:
-        contacts_term(v, s, e, term);
-        break;
-      case TermKind::callback:
-        if (!callback_term(v, s, e, term, t, buffer)) return false;
-        break;
-      default:
-        frame_term<kDerive>(v, s, e, term);
-    }
-    weigh<kDerive>(v, e, term, t);
-  }
+  for (int t = 0; t < v.term_count; ++t)
+    if (v.terms[t].priority <= priority && !evaluate_term<kDerive>(v, s, e, t, buffer)) return false;
   return true;
 }
 

@@ -24,7 +24,7 @@ void Lookahead::prepare(const Problem &problem) {
   const size_t n = size_t(v.variable_count);
   int most_rows = 0;
   for (int t = 0; t < v.term_count; ++t) most_rows = std::max(most_rows, int(v.terms[t].rows));
-  memory_.get(active_search_kernels().island_bytes(v, options_));
+  memory_.get(active_search_kernels().island.bytes(v, options_));
   candidate_.assign(n, 0.0), best_.assign(n, 0.0), chosen_.assign(n, 0.0), nearest_.assign(n, 0.0);
   buffer_.assign(size_t(v.dof) + n + size_t(most_rows) * (1 + n), 0.0);
 }
@@ -37,7 +37,7 @@ void Lookahead::start(const Place &place) {
   control_.random = {0x9e3779b97f4a7c15ull * ++stretch_, 0};
   control_.index = 1;  // the seed's own basin is what the tracker itself is in
   control_.candidate = candidate_.data(), control_.best = best_.data(), control_.best_cost = 1e300;
-  active_search_kernels().start(problem_->view(), options_, memory_.data(), control_);
+  active_search_kernels().island.start(problem_->view(), options_, memory_.data(), control_);
   rounds_ = candidates_ = better_ = 0;
   running_ = true;
 }
@@ -69,13 +69,13 @@ bool Lookahead::search(const Place &place, double cost, std::vector<double> &fou
   control_.data = place.data, control_.posture = place.posture;
   control_.callback = place.callback, control_.context = place.context;
   control_.best_cost = 1e300;  // targets move: what was good is no longer comparable
-  const RoundEnd ended = kernels.round(v, options_, memory_.data(), control_);
+  const RoundEnd ended = kernels.island.round(v, options_, memory_.data(), control_);
   ++rounds_;
   if (ended == RoundEnd::failed) return false;
   if (candidates_ == 0) first_ = rounds_;
   if (ended == RoundEnd::candidate) {
     consider(place);
-    kernels.reject(v, options_, memory_.data(), control_);
+    kernels.island.reject(v, options_, memory_.data(), control_);
   }
   const bool better = candidates_ == 0 && rounds_ >= kGiveUp && control_.best_cost < kMuchBetter * cost;
   better_ = better ? better_ + 1 : 0;

@@ -5,6 +5,7 @@ NB_MODULE(_core, m) {
   nanobind::class_<memetik::Tree> tree = memetik::bind_tree(m);
   memetik::bind_kinematics(tree);
   memetik::bind_geometry(m);
+  memetik::bind_methods(m);
   memetik::bind_problem(m);
   memetik::bind_stage(m);
   memetik::bind_confined(m);

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "geometry.h"
+#include "methods/options.h"
 #include "tree.h"
 
 namespace memetik {
@@ -157,6 +158,7 @@ struct SearchOptions {
   bool closed_form = true;     // where the arm has one
   bool climb = true;           // in a scene, islands improve postures that touch by their free length,
   bool push = true;            // or by pushing contacts away; with both, every other island does the other
+  MethodOptions method;        // of the other methods; islands and round_iterations are theirs too
 };
 
 struct Candidate {

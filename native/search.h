@@ -28,7 +28,7 @@ struct Random {
 // Told of every iteration: variables as rows of kWidth = 8 individuals, and the cost of each.
 using Trace = void (*)(void *context, int island, const double *variables, const double *cost);
 
-enum class RoundEnd : int32_t { running, candidate, failed };
+enum class RoundEnd : int32_t { running, candidate, failed, exhausted };
 
 enum class Contact : int32_t { touching, doubtful, free };
 
@@ -36,6 +36,7 @@ struct Counts {
   int64_t evaluations, starts, random_starts, bred_starts, wipeouts, rejected;
   int64_t refined;  // local optima of the preferences
   int64_t blocked;  // postures that met the musts and touched something
+  int64_t generations;
 };
 
 // What the core tells an island, and what it learns from it.
@@ -59,6 +60,7 @@ struct IslandControl {
   int32_t hint_count;
   Random random;
   int32_t index;  // which island
+  int64_t purse;  // evaluations of this island at which the round ends
   Counts counts;
   // When a round ends with a candidate:
   double *candidate;  // active variables
@@ -81,12 +83,24 @@ struct RefineKernels {
 
 const RefineKernels &active_refine_kernels();
 
-struct SearchKernels {
-  size_t (*island_bytes)(const ProblemView &, const SearchOptions &);
+// A search that the core carries round by round.
+struct IslandKernels {
+  size_t (*bytes)(const ProblemView &, const SearchOptions &);
   void (*start)(const ProblemView &, const SearchOptions &, void *island, IslandControl &);
   RoundEnd (*round)(const ProblemView &, const SearchOptions &, void *island, IslandControl &);
-  // Turns the last candidate away: its lane starts anew.
+  // Turns the last candidate away: its part of the search starts anew.
   void (*reject)(const ProblemView &, const SearchOptions &, void *island, IslandControl &);
+};
+
+// The methods other than the memetic search.
+struct MethodKernels {
+  IslandKernels (*of)(MethodKind);
+};
+
+const MethodKernels &active_method_kernels();
+
+struct SearchKernels {
+  IslandKernels island;
   // Moves `q` (active variables) to the nearest local minimum of the musts' cost, downhill only; returns that cost.
   double (*polish)(const ProblemView &, const SearchOptions &, void *island, IslandControl &, double *q);
   // Goes downhill in the musts' cost from `q` and other places among contacts as stiff hinges, and leaves in `q` the

@@ -16,6 +16,7 @@
 namespace memetik {
 
 MEMETIK_KERNEL_TABLE(SearchKernels, search_kernels)
+MEMETIK_KERNEL_TABLE(MethodKernels, method_kernels)
 MEMETIK_KERNEL_TABLE(RefineKernels, refine_kernels)
 MEMETIK_KERNEL_TABLE(FirstGenerationKernels, first_generation_kernels)
 
@@ -69,7 +70,7 @@ uint64_t mix(uint64_t a, uint64_t b) {
 // A problem and request that the first generation can serve: nothing is asked but the pose of one link.
 bool is_plain(const Problem &problem, const SolveRequest &request) {
   const PoseView &pose = problem.pose();
-  return (pose.point >= 0 || pose.rotation >= 0) && !request.world && !request.valid && !request.trace &&
+  return request.options.method.kind == MethodKind::memetic && (pose.point >= 0 || pose.rotation >= 0) && !request.world && !request.valid && !request.trace &&
          request.collect == 0;
 }
 
@@ -150,6 +151,9 @@ class Solve {
         request_(request),
         view_(problem.view()),
         kernels_(active_search_kernels()),
+        island_(request.options.method.kind == MethodKind::memetic
+                    ? kernels_.island
+                    : active_method_kernels().of(request.options.method.kind)),
         begin_(Clock::now()) {
     const size_t n = size_t(view_.variable_count);
     data_.resize(problem.data().size());
@@ -171,7 +175,7 @@ class Solve {
     if (request_.guide) follow_guide();
     take_hints();
     static thread_local Pool pool;
-    const size_t bytes = kernels_.island_bytes(view_, request_.options);
+    const size_t bytes = island_.bytes(view_, request_.options);
     const int islands = request_.options.islands;
     // The first island's first round settles most problems: others are set up only when they are needed.
     islands_.resize(size_t(islands));
@@ -204,7 +208,7 @@ class Solve {
     char *memory = nullptr;
     IslandControl control{};
     std::vector<double> candidate, best, buffer;
-    bool started = false;
+    bool started = false, exhausted = false;
   };
 
   // A problem with more demands may be easier: its answer is where the search starts.
@@ -487,27 +491,34 @@ class Solve {
 
   void start(IslandState &state, int island) {
     prepare(state, island);
-    kernels_.start(view_, request_.options, state.memory, state.control);
+    island_.start(view_, request_.options, state.memory, state.control);
     state.started = true;
   }
 
   void advance(int64_t generation, int island) {
     IslandState &state = islands_[size_t(island)];
     if (!state.started) start(state, island);
+    if (state.exhausted) return;
     IslandControl &c = state.control;
     const int64_t starts = c.counts.starts;
     // A candidate that is turned away ends a round early: the rounds that follow it are paid from the same purse.
     const int64_t purse = c.counts.evaluations + int64_t(request_.options.round_iterations) * 8;
+    c.purse = (generation + 1) * int64_t(request_.options.round_iterations) * 8;
     while (true) {
-      const RoundEnd ended = kernels_.round(view_, request_.options, state.memory, c);
+      const RoundEnd ended = island_.round(view_, request_.options, state.memory, c);
       if (ended == RoundEnd::failed) {
         end(Ending::failed, true);
         return;
       }
+      if (ended == RoundEnd::exhausted) {
+        if (exhausted_.fetch_add(1) + 1 >= request_.options.islands) end(Ending::attempts, true);
+        state.exhausted = true;
+        break;
+      }
       if (ended == RoundEnd::running) break;
       if (accept(state, generation, island)) break;
       if (stop_.load(std::memory_order_relaxed)) break;
-      kernels_.reject(view_, request_.options, state.memory, c);
+      island_.reject(view_, request_.options, state.memory, c);
       if (c.counts.evaluations >= purse) break;
       if (std::isfinite(request_.timeout) && elapsed() > request_.timeout) break;
     }
@@ -638,7 +649,7 @@ class Solve {
       const Counts &own = state.control.counts;
       total.evaluations += own.evaluations, total.starts += own.starts, total.random_starts += own.random_starts;
       total.bred_starts += own.bred_starts, total.wipeouts += own.wipeouts, total.rejected += own.rejected;
-      total.blocked += own.blocked;
+      total.blocked += own.blocked, total.generations += own.generations;
       if (state.control.best_cost < best) best = state.control.best_cost, best_ = state.best;
     }
     if (!outcome_.answers.empty()) {
@@ -663,12 +674,14 @@ class Solve {
   std::vector<ActiveAxis> axes_;
   std::vector<LinkPoint> points_;
   const SearchKernels &kernels_;
+  const IslandKernels island_;
   const Clock::time_point begin_;
   std::vector<double> data_, posture_, seed_, best_;
   std::vector<double> guided_, hints_;  // the guide's answer; active variables of the postures to start from
   std::vector<IslandState> islands_;
   std::atomic<int64_t> winner_{std::numeric_limits<int64_t>::max()}, starts_{0};
   std::atomic<bool> stop_{false};
+  std::atomic<int> exhausted_{0};  // islands whose method has come to its end
   std::mutex mutex_;
   double next_check_ = 0.05;
   int64_t fruitless_ = 0;

@@ -41,7 +41,31 @@ _NLOPT = (
 
 METHODS: dict[str, Entry] = {
     "memetic": Entry("memetic", "Memetic"),
-    "jac": Entry("newton", "Jac"),
+    "bio2": Entry("bio", "Bio2", {"local": "none"}),
+    "bio2_memetic": Entry("bio", "Bio2"),
+    "bio2_memetic_l": Entry("bio", "Bio2", {"local": "linear"}),
+    "bio2_memetic_lbfgs": Entry("bio", "Bio2", {"local": "lbfgs"}),
+    "bio1": Entry("bio", "Bio1"),
+    "bio1_ros": Entry("bio", "Bio1Ros"),
+    **{
+        f"{name}{f'_{islands}' if islands > 1 else ''}": Entry(module, owner, {**parameters, "islands": islands})
+        for name, module, owner, parameters in (
+            ("gd", "descent", "GradientDescent", {"acceptance": "improving"}),
+            ("gd_r", "descent", "GradientDescent", {"acceptance": "reset"}),
+            ("gd_c", "descent", "GradientDescent", {"acceptance": "always"}),
+            ("jac", "newton", "Jac", {}),
+        )
+        for islands in (1, 2, 4, 8)
+    },
+    "jac_damped": Entry("newton", "Jac", {"inverse": "damped"}),
+    "jac_transpose": Entry("newton", "Jac", {"inverse": "transpose"}),
+    "kdl": Entry("newton", "Kdl"),
+    "lma": Entry("newton", "Lma"),
+    "pick": Entry("pick", "Pick"),
+    "pick_local": Entry("pick", "Pick", {"mode": "local"}),
+    "de": Entry("populations", "De"),
+    "pso": Entry("populations", "Pso"),
+    "ga": Entry("populations", "Ga"),
     "trac": Entry("trac", "Trac"),
     **{name: Entry("optimisers", "Scipy", {"algorithm": name}) for name in _SCIPY},
     **{f"nlopt_{name}": Entry("optimisers", "Nlopt", {"algorithm": name}) for name in _NLOPT},

@@ -1,25 +1,76 @@
-"""Newton's method for inverse kinematics."""
+"""Methods on the linearised goals."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
-import numpy as np
+from memetik.solve.methods.native import CoreMethod
 
-from memetik.solve.methods.method import Search
-from memetik.solve.methods.task import Task
+Inverse = Literal["pseudo", "damped", "transpose"]
 
 
 @dataclass(frozen=True)
-class Jac(Search):
-    """Pseudo-inverse Jacobian over all goals at once: q <- clip(q - J^+ r)."""
+class Jac(CoreMethod):
+    """The Jacobian over all goals at once: P. Ruppel, "Performance optimization and implementation of evolutionary
+    inverse kinematics in ROS", Universität Hamburg 2017, chapters 2.4.1 and 3.5.1.
 
-    iterations: int = 100
+    q <- clip(q - J^+ r). The first island starts from the seed, the others from random postures.
 
-    def search(self, task: Task, start: np.ndarray) -> None:
-        q = start
-        for _ in range(self.iterations):
-            _, residual, jacobian = task.linearized(q)
-            if np.abs(residual).max() < 1e-5 and task.offer(q):
-                return
-            q = task.clip(q - np.linalg.pinv(jacobian, 1e-4) @ residual)
+    inverse         "pseudo": J^+; "damped": J^T (J J^T + damping^2)^-1; "transpose": a J^T with the best a.
+    damping         radians or metres.
+    cutoff          singular values below this share of the largest count as zero.
+    iterations      of a run.
+    patience        iterations in a row that take away less than 0.1 % of the squared error, after which it is stuck.
+    stop_at_limits  a joint that leaves its limits ends the run, as in S. Starke's comparison of 2020.
+    """
+
+    inverse: Inverse = "pseudo"
+    damping: float = 0.1
+    cutoff: float = 1e-5
+    iterations: int = 500
+    patience: int = 50
+    stop_at_limits: bool = False
+
+    KIND: ClassVar[str] = "jacobian"
+    BLOCK: ClassVar[str] = "newton"
+    CHOICES: ClassVar[Mapping[str, Any]] = {"inverse": Inverse}
+
+
+@dataclass(frozen=True)
+class Kdl(CoreMethod):
+    """The Newton-Raphson solver with joint limits of Orocos KDL as MoveIt runs it; described in T. Engelke,
+    "Benchmarking and Improving Inverse Kinematics for Endoscopic Inspection Tasks", Universität Hamburg 2024.
+
+    q <- clip(q - J^+ r), up to `iterations` times, then a random restart.
+
+    adaptive    what was added in 2019: shorter steps where the error grew, a shake of all joints where they do not
+                move, columns of joints that were clipped weighted by 0.01 in the next step. False: as it was before.
+    cutoff      singular values below this share of the largest count as zero.
+    """
+
+    iterations: int = 500
+    adaptive: bool = True
+    cutoff: float = 1e-5
+
+    KIND: ClassVar[str] = "kdl"
+    BLOCK: ClassVar[str] = "newton"
+
+
+@dataclass(frozen=True)
+class Lma(CoreMethod):
+    """Levenberg-Marquardt, the method of KDL's second solver: (J^T J + damping) dq = -J^T r, clipped at the limits.
+
+    With the gain rho, the share of the predicted improvement that came true, Nielsen's rule multiplies the damping by
+    max(1/3, 1 - (2 rho - 1)^3) after a step that improves, and by 2, 4, 8, ... after steps that do not.
+
+    tau         damping at the beginning.
+    iterations  of a run.
+    """
+
+    tau: float = 10.0
+    iterations: int = 500
+
+    KIND: ClassVar[str] = "levenberg"
+    BLOCK: ClassVar[str] = "newton"

@@ -1,0 +1,69 @@
+// Gradient descent with numeric derivatives and a linear step to zero cost (Ruppel, 2017, chapter 3.5.2). Included by
+// kernels only.
+#pragma once
+
+#include "methods/run.h"
+
+namespace memetik {
+inline namespace MEMETIK_ARCH {
+
+class Descent {
+ public:
+  static bool shares_seed(const SearchOptions &) { return false; }
+
+  void layout(const ProblemView &v, const SearchOptions &, Arena &arena) {
+    const size_t n = v.variable_count;
+    genes_ = arena.take<double>(n);
+    direction_ = arena.take<double>(n);
+    samples_ = arena.take<double>(n * n);
+    values_ = arena.take<double>(n);
+  }
+
+  void begin(Run &run, const double *genes) {
+    for (int i = 0; i < run.n(); ++i) genes_[i] = genes[i];
+    value_ = kInfinity;
+  }
+
+  State step(Run &run) {
+    const DescentOptions &d = run.o.method.descent;
+    const int n = run.n();
+    bool inside;
+    if (!(value_ < kInfinity)) {
+      if (!run.look<false>(genes_, value_, inside)) return State::failed;
+      if (inside) return run.propose(genes_);
+    }
+    for (int k = 0; k < n; ++k)
+      for (int i = 0; i < n; ++i) samples_[size_t(k) * n + i] = genes_[i] + (i == k ? d.difference : 0.0);
+    if (!run.evaluate(samples_, n, false, values_)) return State::failed;
+    double length = 0;
+    for (int i = 0; i < n; ++i) direction_[i] = (value_ - values_[i]) / d.difference, length += direction_[i] * direction_[i];
+    if (!(length > 0)) return State::stuck;
+    length = __builtin_sqrt(length);
+    for (int i = 0; i < n; ++i) direction_[i] /= length;
+    for (int i = 0; i < n; ++i) samples_[i] = genes_[i] + d.difference * direction_[i];
+    if (!run.evaluate(samples_, 1, false, values_)) return State::failed;
+    const double slope = (value_ - values_[0]) / d.difference, way = value_ / slope;
+    if (!(slope > 0) || !__builtin_isfinite(way)) return State::stuck;
+    for (int i = 0; i < n; ++i) samples_[i] = run.clip(i, genes_[i] + way * direction_[i]);
+    double value;
+    if (!run.look<false>(samples_, value, inside)) return State::failed;
+    if (inside) return run.propose(samples_);
+    if (!(value < value_) && d.acceptance == Acceptance::improving) return State::stuck;
+    if (!(value < value_) && d.acceptance == Acceptance::reset) {
+      ++run.c.counts.starts;
+      run.sample_all(genes_);
+      value_ = kInfinity;
+      return State::going;
+    }
+    for (int i = 0; i < n; ++i) genes_[i] = samples_[i];
+    value_ = value;
+    return State::going;
+  }
+
+ private:
+  double *genes_, *direction_, *samples_, *values_;
+  double value_;
+};
+
+}  // namespace MEMETIK_ARCH
+}  // namespace memetik

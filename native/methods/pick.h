@@ -1,0 +1,165 @@
+// PickIK: the global mode evolves elites and their offspring and improves the elites by gradient descent; the local mode
+// is that descent alone, from the seed. As described by Engelke, "Benchmarking and Improving Inverse Kinematics for
+// Endoscopic Inspection Tasks" (2024), with its deviations from BioIK. Included by kernels only.
+#pragma once
+
+#include "methods/run.h"
+
+namespace memetik {
+inline namespace MEMETIK_ARCH {
+
+class Pick {
+ public:
+  static bool shares_seed(const SearchOptions &) { return true; }
+
+  void layout(const ProblemView &v, const SearchOptions &o, Arena &arena) {
+    const size_t n = v.variable_count, size = o.method.pick.population;
+    people_ = arena.take<Individual>(size);
+    double *numbers = arena.take<double>(size * 2 * n);
+    samples_ = arena.take<double>((n > 2 ? n : 2) * n);
+    values_ = arena.take<double>(n > 2 ? n : 2);
+    gradient_ = arena.take<double>(n);
+    start_ = arena.take<double>(n);
+    pool_ = arena.take<int32_t>(size);
+    if (!arena.memory) return;
+    for (size_t k = 0; k < size; ++k) people_[k] = {numbers + 2 * k * n, numbers + (2 * k + 1) * n, kInfinity, 0};
+  }
+
+  void begin(Run &run, const double *genes) {
+    for (int i = 0; i < run.n(); ++i) start_[i] = genes[i];
+    generation_ = 0;
+    fresh_ = true;
+    last_ = kInfinity;
+  }
+
+  State step(Run &run) {
+    const PickOptions &o = run.o.method.pick;
+    const bool global = o.mode == PickMode::global;
+    const int size = global ? o.population : 1, elites = global ? o.elites : 1;
+    if (fresh_) {
+      fresh_ = false;
+      if (!populate(run, size)) return State::failed;
+    }
+    ++run.c.counts.generations;
+    const int iterations = global ? o.local_iterations : o.local_only_iterations;
+    for (int k = 0; k < elites; ++k) {
+      if (!descend(run, people_[k], iterations)) return State::failed;
+      double value;
+      bool inside;
+      if (!run.look<false>(people_[k].genes, value, inside)) return State::failed;
+      if (inside) return run.propose(people_[k].genes);
+    }
+    if (!global || ++generation_ >= o.generations) return State::stuck;
+    pool_size_ = elites;
+    for (int k = 0; k < elites; ++k) pool_[k] = k;
+    for (int k = elites; k < size; ++k)
+      if (!reproduce(run, people_[k])) return State::failed;
+    rank(size);
+    // Judged by the best alone; all are lost, the best too.
+    if (!(people_[0].fitness < last_ - o.wipeout_tolerance)) {
+      ++run.c.counts.wipeouts;
+      run.sample_all(start_);
+      last_ = kInfinity;
+      if (!populate(run, size)) return State::failed;
+      return State::going;
+    }
+    last_ = people_[0].fitness;
+    return State::going;
+  }
+
+ private:
+  struct Individual {
+    double *genes, *gradient;
+    double fitness, extinction;
+  };
+
+  bool populate(Run &run, int size) {
+    for (int k = 0; k < size; ++k) {
+      for (int i = 0; i < run.n(); ++i)
+        people_[k].genes[i] = k == 0 ? start_[i] : run.sample(i), people_[k].gradient[i] = 0;
+      if (!run.evaluate(people_[k].genes, 1, false, &people_[k].fitness)) return false;
+    }
+    rank(size);
+    return true;
+  }
+
+  void rank(int size) {
+    for (int k = 1; k < size; ++k)
+      for (int j = k; j > 0 && people_[j].fitness < people_[j - 1].fitness; --j) {
+        const Individual other = people_[j];
+        people_[j] = people_[j - 1], people_[j - 1] = other;
+      }
+    const double least = people_[0].fitness, most = people_[size - 1].fitness;
+    for (int k = 0; k < size; ++k) {
+      const double place = size > 1 ? double(k) / (size - 1) : 0;
+      people_[k].extinction = most > 0 ? (people_[k].fitness + least * (place - 1)) / most : 0;
+    }
+  }
+
+  // Along the numeric gradient to where a line through two samples is zero.
+  bool descend(Run &run, Individual &one, int iterations) {
+    const PickOptions &o = run.o.method.pick;
+    const int n = run.n();
+    for (int iteration = 0; iteration < iterations; ++iteration) {
+      for (int k = 0; k < n; ++k)
+        for (int i = 0; i < n; ++i) samples_[size_t(k) * n + i] = one.genes[i] + (i == k ? o.difference : 0.0);
+      if (!run.evaluate(samples_, n, false, values_)) return false;
+      double sum = 0;
+      for (int i = 0; i < n; ++i) gradient_[i] = values_[i] - one.fitness, sum += __builtin_fabs(gradient_[i]);
+      if (!(sum > 0)) return true;
+      for (int i = 0; i < n; ++i) gradient_[i] *= o.difference / sum;
+      for (int i = 0; i < n; ++i) samples_[i] = one.genes[i] - gradient_[i], samples_[n + i] = one.genes[i] + gradient_[i];
+      if (!run.evaluate(samples_, 2, false, values_)) return false;
+      const double way = one.fitness / (0.5 * (values_[1] - values_[0]));
+      if (!__builtin_isfinite(way)) return true;
+      for (int i = 0; i < n; ++i) samples_[i] = run.clip(i, one.genes[i] - way * gradient_[i]);
+      double value;
+      if (!run.evaluate(samples_, 1, false, &value)) return false;
+      if (!(value < one.fitness - o.least_progress)) return true;
+      for (int i = 0; i < n; ++i) one.gradient[i] = samples_[i] - one.genes[i], one.genes[i] = samples_[i];
+      one.fitness = value;
+    }
+    return true;
+  }
+
+  // Elites are the only parents, each as likely as the others; a child inherits no gradient.
+  bool reproduce(Run &run, Individual &child) {
+    Random &random = run.c.random;
+    const int n = run.n();
+    if (pool_size_ == 0) {
+      run.sample_all(child.genes);
+    } else {
+      const int first = random.below(pool_size_), second = random.below(pool_size_);
+      const Individual &mother = people_[pool_[first]], &father = people_[pool_[second]];
+      const double extinction = 0.5 * (mother.extinction + father.extinction), mix = random.uniform();
+      const double chance = (extinction * (n - 1) + 1) / n;
+      for (int i = 0; i < n; ++i) {
+        double gene = mix * mother.genes[i] + (1 - mix) * father.genes[i];
+        gene += random.uniform() * mother.gradient[i] + random.uniform() * father.gradient[i];
+        if (random.uniform() < chance) gene += extinction * run.range(i) * (2 * random.uniform() - 1);
+        child.genes[i] = run.clip(i, gene);
+      }
+      if (!run.evaluate(child.genes, 1, false, &child.fitness)) return false;
+      for (int i = 0; i < n; ++i) child.gradient[i] = 0;
+      const int parents[2] = {first > second ? first : second, first > second ? second : first};
+      for (int k = 0; k < (first == second ? 1 : 2); ++k) {
+        if (!(child.fitness < people_[pool_[parents[k]]].fitness)) continue;
+        for (int j = parents[k]; j + 1 < pool_size_; ++j) pool_[j] = pool_[j + 1];
+        --pool_size_;
+      }
+      return true;
+    }
+    for (int i = 0; i < n; ++i) child.gradient[i] = 0;
+    return run.evaluate(child.genes, 1, false, &child.fitness);
+  }
+
+  Individual *people_;
+  double *samples_, *values_, *gradient_, *start_;
+  int32_t *pool_;
+  int32_t pool_size_, generation_;
+  double last_;
+  bool fresh_;
+};
+
+}  // namespace MEMETIK_ARCH
+}  // namespace memetik

@@ -1,0 +1,245 @@
+// Populations without derivatives: differential evolution, particle swarms, a genetic algorithm. Included by kernels
+// only.
+#pragma once
+
+#include "methods/run.h"
+
+namespace memetik {
+inline namespace MEMETIK_ARCH {
+
+// Differential evolution for inverse kinematics, with an outer loop that restarts and grows; the base vector that the
+// printed mutation lacks is there: r1 + f1 (r1 - r2) + f2 (best - r1).
+class Differential {
+ public:
+  static bool shares_seed(const SearchOptions &) { return true; }
+  static constexpr int kMost = 512;  // individuals, however often the population grows
+
+  void layout(const ProblemView &v, const SearchOptions &, Arena &arena) {
+    const size_t n = v.variable_count;
+    people_ = arena.take<double>(kMost * n);
+    trials_ = arena.take<double>(kMost * n);
+    values_ = arena.take<double>(kMost);
+    trial_values_ = arena.take<double>(kMost);
+    failures_ = 0;
+    generations_ = size_ = 0;
+  }
+
+  void begin(Run &run, const double *) {
+    const DifferentialOptions &o = run.o.method.differential;
+    if (run.c.counts.starts <= 1) failures_ = 0, size_ = o.population, generations_ = o.generations;
+    // After some failures the effort grows: more iterations and a larger population in turn.
+    if (failures_ > o.patience) {
+      if (failures_ % 2)
+        generations_ = int(generations_ * o.more_generations);
+      else
+        size_ = int(size_ * o.more_individuals);
+      size_ = size_ < kMost ? size_ : kMost;
+    }
+    ++failures_;
+    for (int k = 0; k < size_; ++k) run.sample_all(people_ + size_t(k) * run.n());
+    generation_ = 0;
+    offered_ = -1;
+    fresh_ = true;
+  }
+
+  State step(Run &run) {
+    const DifferentialOptions &o = run.o.method.differential;
+    const int n = run.n();
+    if (offered_ >= 0) return offer(run);
+    if (fresh_) {
+      fresh_ = false;
+      if (!run.evaluate(people_, size_, false, values_)) return State::failed;
+    }
+    ++run.c.counts.generations;
+    Random &random = run.c.random;
+    int best = 0, converged = 0;
+    for (int k = 0; k < size_; ++k) {
+      if (values_[k] < values_[best]) best = k;
+      converged += values_[k] < o.converged;
+    }
+    if (converged >= o.share * size_ || ++generation_ > generations_) {
+      offered_ = 0;
+      return State::going;
+    }
+    for (int k = 0; k < size_; ++k) {
+      const double *r1 = people_ + size_t(random.below(size_)) * n, *r2 = people_ + size_t(random.below(size_)) * n;
+      const double *top = people_ + size_t(best) * n, *own = people_ + size_t(k) * n;
+      const int always = random.below(n);
+      for (int i = 0; i < n; ++i) {
+        const double donor = r1[i] + o.first * (r1[i] - r2[i]) + o.second * (top[i] - r1[i]);
+        const bool taken = i == always || random.uniform() <= o.crossover;
+        trials_[size_t(k) * n + i] = run.clip(i, taken ? donor : own[i]);
+      }
+    }
+    if (!run.evaluate(trials_, size_, false, trial_values_)) return State::failed;
+    for (int k = 0; k < size_; ++k) {
+      if (values_[k] < trial_values_[k]) continue;
+      values_[k] = trial_values_[k];
+      for (int i = 0; i < n; ++i) people_[size_t(k) * n + i] = trials_[size_t(k) * n + i];
+    }
+    return State::going;
+  }
+
+ private:
+  // Every individual is a candidate, the best first.
+  State offer(Run &run) {
+    if (offered_ >= size_) return State::stuck;
+    int best = 0;
+    for (int k = 1; k < size_; ++k)
+      if (values_[k] < values_[best]) best = k;
+    values_[best] = kInfinity;
+    ++offered_;
+    double value;
+    bool inside;
+    if (!run.look<false>(people_ + size_t(best) * run.n(), value, inside)) return State::failed;
+    return inside ? run.propose(people_ + size_t(best) * run.n()) : State::stuck;
+  }
+
+  double *people_, *trials_, *values_, *trial_values_;
+  int32_t failures_, generations_, generation_, size_, offered_;
+  bool fresh_;
+};
+
+// v <- inertia v + own U (own best - x) + near U (best of the ring's neighbours - x) + all U (best - x)
+class Swarm {
+ public:
+  static bool shares_seed(const SearchOptions &) { return true; }
+
+  void layout(const ProblemView &v, const SearchOptions &o, Arena &arena) {
+    const size_t n = v.variable_count, size = o.method.swarm.particles;
+    places_ = arena.take<double>(size * n);
+    speeds_ = arena.take<double>(size * n);
+    bests_ = arena.take<double>(size * n);
+    values_ = arena.take<double>(size);
+    best_values_ = arena.take<double>(size);
+  }
+
+  void begin(Run &run, const double *genes) {
+    const int size = run.o.method.swarm.particles;
+    for (int k = 0; k < size; ++k) {
+      best_values_[k] = kInfinity;
+      for (int i = 0; i < run.n(); ++i) {
+        places_[size_t(k) * run.n() + i] = k == 0 ? genes[i] : run.sample(i);
+        speeds_[size_t(k) * run.n() + i] = 0.1 * (run.c.random.uniform() - 0.5) * run.range(i);
+      }
+    }
+    waited_ = 0;
+    best_ = kInfinity;
+  }
+
+  State step(Run &run) {
+    const SwarmOptions &o = run.o.method.swarm;
+    Random &random = run.c.random;
+    const int n = run.n(), size = o.particles;
+    ++run.c.counts.generations;
+    if (!run.evaluate(places_, size, false, values_)) return State::failed;
+    int all = 0;
+    for (int k = 0; k < size; ++k) {
+      if (values_[k] < best_values_[k]) {
+        best_values_[k] = values_[k];
+        for (int i = 0; i < n; ++i) bests_[size_t(k) * n + i] = places_[size_t(k) * n + i];
+      }
+      if (best_values_[k] < best_values_[all]) all = k;
+    }
+    double value;
+    bool inside;
+    if (!run.look<false>(bests_ + size_t(all) * n, value, inside)) return State::failed;
+    if (inside) return run.propose(bests_ + size_t(all) * n);
+    waited_ = best_values_[all] < 0.99 * best_ ? 0 : waited_ + 1;
+    if (waited_ == 0) best_ = best_values_[all];
+    if (waited_ >= o.patience) return State::stuck;
+    for (int k = 0; k < size; ++k) {
+      int near = k;
+      for (int j = 1; j <= o.neighbours; ++j) {
+        const int left = (k + size - j % size) % size, right = (k + j) % size;
+        if (best_values_[left] < best_values_[near]) near = left;
+        if (best_values_[right] < best_values_[near]) near = right;
+      }
+      for (int i = 0; i < n; ++i) {
+        double &x = places_[size_t(k) * n + i], &v = speeds_[size_t(k) * n + i];
+        v = o.inertia * v + o.own * random.uniform() * (bests_[size_t(k) * n + i] - x) +
+            o.near * random.uniform() * (bests_[size_t(near) * n + i] - x) +
+            o.all * random.uniform() * (bests_[size_t(all) * n + i] - x);
+        const double moved = run.clip(i, x + v);
+        if (moved != x + v) v = 0;
+        x = moved;
+      }
+    }
+    return State::going;
+  }
+
+ private:
+  double *places_, *speeds_, *bests_, *values_, *best_values_;
+  double best_;
+  int32_t waited_;
+};
+
+// Rank selection, blend crossover, normal mutation, elites kept.
+class Genetic {
+ public:
+  static bool shares_seed(const SearchOptions &) { return true; }
+
+  void layout(const ProblemView &v, const SearchOptions &o, Arena &arena) {
+    const size_t n = v.variable_count, size = o.method.genetic.population;
+    people_ = arena.take<double>(size * n);
+    next_ = arena.take<double>(size * n);
+    values_ = arena.take<double>(size);
+    order_ = arena.take<int32_t>(size);
+  }
+
+  void begin(Run &run, const double *genes) {
+    for (int k = 0; k < run.o.method.genetic.population; ++k)
+      for (int i = 0; i < run.n(); ++i) people_[size_t(k) * run.n() + i] = k == 0 ? genes[i] : run.sample(i);
+    best_ = kInfinity;
+    waited_ = 0;
+  }
+
+  State step(Run &run) {
+    const GeneticOptions &o = run.o.method.genetic;
+    Random &random = run.c.random;
+    const int n = run.n(), size = o.population;
+    ++run.c.counts.generations;
+    if (!run.evaluate(people_, size, false, values_)) return State::failed;
+    for (int k = 0; k < size; ++k) {
+      int j = k;
+      for (; j > 0 && values_[k] < values_[order_[j - 1]]; --j) order_[j] = order_[j - 1];
+      order_[j] = k;
+    }
+    const double *top = people_ + size_t(order_[0]) * n;
+    double value;
+    bool inside;
+    if (!run.look<false>(top, value, inside)) return State::failed;
+    if (inside) return run.propose(top);
+    waited_ = values_[order_[0]] < 0.99 * best_ ? 0 : waited_ + 1;
+    if (waited_ == 0) best_ = values_[order_[0]];
+    if (waited_ >= o.patience) return State::stuck;
+    const auto parent = [&] {  // by rank: the minimum of two uniform ranks falls off linearly
+      const int a = random.below(size), b = random.below(size);
+      return people_ + size_t(order_[a < b ? a : b]) * n;
+    };
+    for (int k = 0; k < size; ++k) {
+      double *child = next_ + size_t(k) * n;
+      const double *mother = k < o.elites ? people_ + size_t(order_[k]) * n : parent(), *father = parent();
+      const bool crossed = k >= o.elites && random.uniform() < o.crossover;
+      for (int i = 0; i < n; ++i) {
+        double gene = mother[i];
+        if (crossed) gene += (1.5 * random.uniform() - 0.25) * (father[i] - mother[i]);
+        if (k >= o.elites && random.uniform() < o.mutation_rate)
+          gene += random.normal() * o.mutation_scale * run.range(i) * random.uniform();
+        child[i] = run.clip(i, gene);
+      }
+    }
+    double *others = people_;
+    people_ = next_, next_ = others;
+    return State::going;
+  }
+
+ private:
+  double *people_, *next_, *values_;
+  int32_t *order_;
+  double best_;
+  int32_t waited_;
+};
+
+}  // namespace MEMETIK_ARCH
+}  // namespace memetik

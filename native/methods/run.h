@@ -1,0 +1,177 @@
+// One run of a method on an island, and the loop of restarts around it that all methods share. Included by kernels only.
+//
+// A method is a struct with
+//   layout(v, o, arena)   its memory,
+//   begin(run, genes)     a new run from these variables,
+//   step(run)             one iteration: State::going, found (run.propose was called), stuck, or failed.
+#pragma once
+
+#include "confined.h"
+#include "methods/fitness.h"
+
+namespace memetik {
+inline namespace MEMETIK_ARCH {
+
+enum class State { going, found, stuck, failed };
+
+struct Run {
+  const ProblemView &v;
+  const SearchOptions &o;
+  IslandControl &c;
+  Fitness &fitness;
+
+  int n() const { return v.variable_count; }
+  double range(int i) const { return v.sample_upper[i] - v.sample_lower[i]; }
+  double clip(int i, double gene) const {
+    if (v.circular[i]) return gene;
+    return gene < v.lower[i] ? v.lower[i] : gene > v.upper[i] ? v.upper[i] : gene;
+  }
+  double sample(int i) { return v.sample_lower[i] + c.random.uniform() * range(i); }
+  void sample_all(double *genes) {
+    for (int i = 0; i < n(); ++i) genes[i] = sample(i);
+  }
+
+  void count(int64_t evaluations) { c.counts.evaluations += evaluations; }
+
+  void put(int lane, const double *genes) {
+    for (int i = 0; i < n(); ++i) set(fitness.e.q[i], lane, genes[i]);
+  }
+  void put_all(const double *genes) {
+    for (int i = 0; i < n(); ++i) fitness.e.q[i] = Lane(genes[i]);
+  }
+
+  // Fitness of `count` rows of genes; by exact kinematics, or by what was last extrapolated from.
+  bool evaluate(const double *genes, int rows, bool extrapolate, double *out) {
+    count(rows);
+    for (int begin = 0; begin < rows; begin += kWidth) {
+      const int lanes = rows - begin < kWidth ? rows - begin : kWidth;
+      for (int lane = 0; lane < kWidth; ++lane) put(lane, genes + size_t(begin + (lane < lanes ? lane : 0)) * n());
+      Lane value;
+      if (extrapolate)
+        value = fitness.extrapolated(v);
+      else if (!fitness.exact<false>(v, value))
+        return false;
+      for (int lane = 0; lane < lanes; ++lane) out[begin + lane] = get(value, lane);
+    }
+    return true;
+  }
+
+  // Exact fitness at one posture. Notes it as the best so far where it is; `inside`: it meets the musts.
+  template <bool kDerive>
+  bool look(const double *genes, double &value, bool &inside) {
+    count(1);
+    put_all(genes);
+    Lane lanes;
+    if (!fitness.exact<kDerive>(v, lanes)) return false;
+    value = get(lanes, 0);
+    inside = fitness.within(v) & 1;
+    const double cost = get(cost_of(v, fitness.e, true), 0);
+    if (cost < c.best_cost) {
+      c.best_cost = cost;
+      for (int i = 0; i < n(); ++i) c.best[i] = genes[i];
+    }
+    return true;
+  }
+
+  // After a look that was inside.
+  State propose(const double *genes) {
+    c.candidate_lane = 0;
+    c.candidate_cost = get(cost_of(v, fitness.e, true), 0);
+    for (int i = 0; i < n(); ++i) c.candidate[i] = genes[i];
+    if (!c.collision) {
+      c.candidate_certain = true;
+      return State::found;
+    }
+    // Where the bodies touch for certain the answer is turned away like any other.
+    if (blocked_lanes(c, fitness.e, 1u)) {
+      ++c.counts.blocked;
+      return State::stuck;
+    }
+    c.candidate_certain = is_certain(c, fitness.e, 0);
+    return State::found;
+  }
+};
+
+template <class Method>
+struct Carried {
+  Fitness fitness;
+  Method method;
+  double *start;
+  bool over;
+
+  static size_t bytes(const ProblemView &v, const SearchOptions &o) {
+    Arena arena{nullptr, sizeof(Carried) + 64};
+    Carried island;
+    island.layout(v, o, arena);
+    return (arena.used + 127) & ~size_t(63);
+  }
+
+  void layout(const ProblemView &v, const SearchOptions &o, Arena &arena) {
+    fitness.layout(v, arena);
+    method.layout(v, o, arena);
+    start = arena.take<double>(v.variable_count);
+  }
+
+  static void set_out(const ProblemView &v, const SearchOptions &o, void *memory, IslandControl &c) {
+    Arena arena{static_cast<char *>(memory), 0};
+    Carried &island = *arena.take<Carried>(1);
+    island.layout(v, o, arena);
+    island.fitness.start(v, o.method.fitness, c);
+    island.over = false;
+    Run run{v, o, c, island.fitness};
+    if (c.index > 0 && !Method::shares_seed(o))
+      run.sample_all(island.start);
+    else
+      for (int i = 0; i < v.variable_count; ++i) island.start[i] = c.seed[i];
+    island.begin(run);
+  }
+
+  static RoundEnd round(const ProblemView &v, const SearchOptions &o, void *memory, IslandControl &c) {
+    Carried &island = *static_cast<Carried *>(memory);
+    Run run{v, o, c, island.fitness};
+    while (c.counts.evaluations < c.purse) {
+      if (island.over) return RoundEnd::exhausted;
+      const int64_t before = c.counts.evaluations;
+      const State state = island.method.step(run);
+      if (c.counts.evaluations == before) run.count(1);
+      if (state == State::failed) return RoundEnd::failed;
+      if (state == State::found) return RoundEnd::candidate;
+      if (state == State::stuck) island.again(run);
+    }
+    return RoundEnd::running;
+  }
+
+  static void reject(const ProblemView &v, const SearchOptions &o, void *memory, IslandControl &c) {
+    Carried &island = *static_cast<Carried *>(memory);
+    Run run{v, o, c, island.fitness};
+    ++c.counts.rejected;
+    island.again(run);
+  }
+
+ private:
+  void begin(Run &run) {
+    ++run.c.counts.starts;
+    method.begin(run, start);
+  }
+
+  void again(Run &run) {
+    if (!run.o.method.restarts) {
+      over = true;
+      return;
+    }
+    ++run.c.counts.random_starts;
+    if (run.o.method.keep_seed)
+      for (int i = 0; i < run.n(); ++i) start[i] = run.c.seed[i];
+    else
+      run.sample_all(start);
+    begin(run);
+  }
+};
+
+template <class Method>
+constexpr IslandKernels kernels_of() {
+  return {Carried<Method>::bytes, Carried<Method>::set_out, Carried<Method>::round, Carried<Method>::reject};
+}
+
+}  // namespace MEMETIK_ARCH
+}  // namespace memetik

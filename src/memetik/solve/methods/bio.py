@@ -1,0 +1,154 @@
+"""The memetic algorithms called BioIK."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from memetik.errors import InvalidInputError
+from memetik.solve.methods.native import CoreMethod
+
+Rotation = Literal["square_distance", "dot_product", "square_angle", "sine"]
+Combination = Literal["squares", "rmse", "mean"]
+Local = Literal["none", "quadratic", "linear", "lbfgs"]
+
+
+@dataclass(frozen=True)
+class Bio2(CoreMethod):
+    """BioIK 2: P. Ruppel, "Performance optimization and implementation of evolutionary inverse kinematics in ROS",
+    Universität Hamburg 2017; parameters as in T. Engelke, "Benchmarking and Improving Inverse Kinematics for Endoscopic
+    Inspection Tasks", Universität Hamburg 2024.
+
+    Islands of two species. A child is its better parent, its momentum times 0, 1 or 2, and a mutation r 2^-s of the
+    joints' ranges: r normal for each gene, s a whole number drawn once per child. The best of children and parents
+    survive; with preferences, a random number of children is selected by these first. After some generations the best
+    of a species goes down the numeric gradient. All this by kinematics extrapolated to first order from the best of the
+    species, anew in each step. Species that are not the best die where they do not improve, or by chance.
+
+    population             individuals of a species.
+    children               of a generation.
+    elites                 individuals that the local search improves.
+    islands                independent populations (the source's threads).
+    species                of an island.
+    evolution_generations  of a step.
+    local_generations      iterations of the local search in a step.
+    local                  "quadratic": to the extremum of a parabola along the gradient; "linear": to where a line
+                           along it is zero; "lbfgs"; "none".
+    mutation_low, mutation_high
+                           least and greatest s.
+    wipeout                chance that a species that is not the best dies though it improved.
+    rotation               measure of rotations: "square_distance" min |Q1 -+ Q2|^2, "dot_product" 1 - Q1.Q2 of unit
+                           quaternions, "square_angle", or "sine" sin(angle / 2)^2.
+    rotation_scale         metres for which a unit of that counts, squared with it.
+    mutate_per_gene        draw s for each gene.
+    swarm                  momentum.
+    wipeouts               whether species die.
+    random_start           islands but the first start from random postures, not from the seed.
+    extrapolate            False: exact kinematics throughout.
+    """
+
+    population: int = 2
+    children: int = 16
+    elites: int = 1
+    islands: int = field(default=4, kw_only=True)
+    species: int = 2
+    evolution_generations: int = 8
+    local_generations: int = 8
+    local: Local = "quadratic"
+    mutation_low: int = 8
+    mutation_high: int = 23
+    wipeout: float = 0.1
+    rotation: Rotation = "square_distance"
+    rotation_scale: float = 0.5
+    mutate_per_gene: bool = False
+    swarm: bool = True
+    wipeouts: bool = True
+    random_start: bool = False
+    extrapolate: bool = True
+
+    KIND: ClassVar[str] = "bio2"
+    BLOCK: ClassVar[str] = "bio2"
+    CHOICES: ClassVar[Mapping[str, Any]] = {"local": Local, "rotation": Rotation}
+
+    def least(self) -> dict[str, int]:
+        zero = ("evolution_generations", "local_generations", "elites", "children", "mutation_low")
+        return {**super().least(), **dict.fromkeys(zero, 0), "mutation_high": self.mutation_low}
+
+
+@dataclass(frozen=True)
+class Bio1(CoreMethod):
+    """Bio IK: S. Starke, "Bio IK: A Memetic Evolutionary Algorithm for Generic Multi-Objective Inverse Kinematics",
+    Universität Hamburg 2020.
+
+    Parents are selected by rank; a child is their random interpolation plus their momenta, mutated the more the nearer
+    its parents are to extinction (0 for the best, 1 for the worst), and drawn to its parents and to a prototype
+    (adoption). Parents that a child surpasses leave the mating pool (niching). Elites are improved by L-BFGS within the
+    limits. Where neither the best nor an elite improved, the population starts anew around the solution (wipe-out).
+
+    Fitness: sqrt(1/k sum_j w_j L_j^2) over k goals, positions as L = pi d / sqrt((chain + d) (reach + d)), rotations as
+    their angle.
+
+    population       individuals (the source recommends 50 to 150).
+    elites           individuals that the local search improves (2 to 5): the best, others by rank.
+    exploitation     evaluations of the local search of an elite in a generation; 0: as many as there are offspring,
+                     which is what they get on threads of their own.
+    numeric_gradient by differences, as in the source; False: by the goals' Jacobians.
+    combination      "rmse" as above, "mean" of the losses, or "squares", their sum.
+    normalized       positions as above; False: metres.
+    random_weights   objectives are weighted anew in each generation, by (1 + U_j / mean U) / 2.
+    adoption, exploit, wipeout
+                     switches of the ablations.
+    """
+
+    population: int = 50
+    elites: int = 2
+    exploitation: int = 0
+    numeric_gradient: bool = True
+    combination: Combination = "rmse"
+    normalized: bool = True
+    rotation: Rotation = "square_angle"
+    rotation_scale: float = 1.0
+    random_weights: bool = True
+    adoption: bool = True
+    exploit: bool = True
+    wipeout: bool = True
+
+    KIND: ClassVar[str] = "bio1"
+    BLOCK: ClassVar[str] = "bio1"
+    CHOICES: ClassVar[Mapping[str, Any]] = {"combination": Combination, "rotation": Rotation}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.elites > self.population:
+            raise InvalidInputError(f"Bio1 has {self.population} individuals and cannot have {self.elites} elites.")
+
+    def least(self) -> dict[str, int]:
+        return {**super().least(), "exploitation": 0, "population": 2}
+
+
+@dataclass(frozen=True)
+class Bio1Ros(CoreMethod):
+    """BioIK 1 as it was brought to ROS: P. Ruppel 2017, chapters 2.10 and 3.3; the algorithm is the hybrid genetic swarm
+    algorithm of S. Starke, 2016.
+
+    Random interpolation of parents; momentum scaled by random vectors; normal mutation whose size is a heuristic error,
+    the tips' distance from their goals in chain lengths; for elites, a random change of each gene in both directions.
+
+    population   individuals.
+    elites       how many are exploited and kept.
+    combination  "squares": the quadratic fitness; "mean": the original, linear one.
+    """
+
+    population: int = 8
+    elites: int = 4
+    combination: Combination = "squares"
+    rotation: Rotation = "square_distance"
+    rotation_scale: float = 0.5
+
+    KIND: ClassVar[str] = "bio1_ros"
+    BLOCK: ClassVar[str] = "bio1_ros"
+    CHOICES: ClassVar[Mapping[str, Any]] = {"combination": Combination, "rotation": Rotation}
+
+    def least(self) -> dict[str, int]:
+        return {**super().least(), "population": 2}

@@ -1,0 +1,112 @@
+"""Populations without derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from memetik.errors import InvalidInputError
+from memetik.solve.methods.bio import Rotation
+from memetik.solve.methods.native import CoreMethod
+
+MOST_INDIVIDUALS = 512
+
+
+@dataclass(frozen=True)
+class De(CoreMethod):
+    """Differential evolution for inverse kinematics, after the stochastic solver of a tool chain for manipulators built
+    on KDL; the mutation printed there lacks its base vector, which is added.
+
+    donor = r1 + first (r1 - r2) + second (best - r1) with random r1 and r2; a trial takes each joint from its donor
+    with the chance `crossover`, one of them always; the better of trial and individual stays, ties go to the trial. A
+    run ends when a share of the individuals has converged; then all of them are candidates, the best first.
+    Runs start from random populations; after some failures they grow, in iterations and individuals in turn.
+
+    population        individuals, 512 at most.
+    generations       of a run.
+    first, second     factors of the donor.
+    crossover         chance of a donor's gene.
+    converged         fitness |p - p_target|^2 + sin(angle / 2)^2 that counts as converged.
+    share             of the individuals that ends a run.
+    patience          runs that fail before the effort grows.
+    more_generations, more_individuals
+                      factors by which it grows.
+    """
+
+    population: int = 30
+    generations: int = 300
+    first: float = 0.5
+    second: float = 0.5
+    crossover: float = 0.8
+    converged: float = 1e-11
+    share: float = 0.1
+    patience: int = 2
+    more_generations: float = 1.5
+    more_individuals: float = 1.5
+    rotation: Rotation = "sine"
+    rotation_scale: float = 1.0
+
+    KIND: ClassVar[str] = "differential"
+    BLOCK: ClassVar[str] = "differential"
+    CHOICES: ClassVar[Mapping[str, Any]] = {"rotation": Rotation}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 4 <= self.population <= MOST_INDIVIDUALS:
+            raise InvalidInputError(f"De has 4 to {MOST_INDIVIDUALS} individuals, not {self.population}.")
+
+
+@dataclass(frozen=True)
+class Pso(CoreMethod):
+    """Particle swarm optimisation (J. Kennedy and R. Eberhart, 1995) with inertia.
+
+    v <- inertia v + own U (own best - q) + near U (best of the ring's neighbours - q) + all U (best of all - q), q <-
+    clip(q + v); a particle that meets a limit stops there. The first particle starts at the seed.
+
+    particles   in the swarm.
+    neighbours  on each side of the ring.
+    patience    iterations in a row in which the best gains less than 1 %, after which the swarm starts anew.
+    """
+
+    particles: int = 40
+    neighbours: int = 2
+    inertia: float = 0.72
+    own: float = 1.49
+    near: float = 0.75
+    all: float = 0.75
+    patience: int = 60
+    rotation: Rotation = "square_distance"
+    rotation_scale: float = 0.5
+
+    KIND: ClassVar[str] = "swarm"
+    BLOCK: ClassVar[str] = "swarm"
+    CHOICES: ClassVar[Mapping[str, Any]] = {"rotation": Rotation}
+
+
+@dataclass(frozen=True)
+class Ga(CoreMethod):
+    """A genetic algorithm on real numbers (J. Holland, 1975; blend crossover after L. Eshelman and J. Schaffer, 1993).
+
+    Parents by rank, crossover beyond the parents by a quarter, normal mutation of random size, elites kept.
+
+    population      individuals.
+    elites          kept unchanged.
+    mutation_rate   chance of a gene to mutate.
+    mutation_scale  largest deviation of a mutation, in ranges.
+    crossover       chance of a child to have two parents.
+    patience        generations in a row in which the best gains less than 1 %, after which the population starts anew.
+    """
+
+    population: int = 60
+    elites: int = 4
+    mutation_rate: float = 0.2
+    mutation_scale: float = 0.1
+    crossover: float = 0.9
+    patience: int = 100
+    rotation: Rotation = "square_distance"
+    rotation_scale: float = 0.5
+
+    KIND: ClassVar[str] = "genetic"
+    BLOCK: ClassVar[str] = "genetic"
+    CHOICES: ClassVar[Mapping[str, Any]] = {"rotation": Rotation}
