@@ -62,7 +62,8 @@ void bind_methods(nb::module_ &m) {
   nb::class_<DescentOptions>(m, "DescentOptions")
       .def(nb::init<>())
       .def_prop_rw("acceptance", enum_getter(&DescentOptions::acceptance), enum_setter(&DescentOptions::acceptance))
-      .def_rw("difference", &DescentOptions::difference);
+      .def_rw("difference", &DescentOptions::difference)
+      .def_rw("patience", &DescentOptions::patience);
   nb::class_<NewtonOptions>(m, "NewtonOptions")
       .def(nb::init<>())
       .def_prop_rw("inverse", enum_getter(&NewtonOptions::inverse), enum_setter(&NewtonOptions::inverse))

@@ -13,6 +13,7 @@
 #include <optional>
 #include <thread>
 
+#include "aligned.h"
 #include "bind_common.h"
 #include "bind_request.h"
 #include "bindings.h"
@@ -276,6 +277,21 @@ nb::tuple evaluate_rows(const Problem &problem, nb::tuple targets, Input<double>
                         Array(jacobian, {count, rows, n}, jacobian_owner));
 }
 
+Array extrapolate_points(const Problem &problem, Input<double> posture, Input<double> from, Input<double> variables) {
+  const ProblemView v = problem.view();
+  const size_t n = size_t(v.variable_count), count = variables.ndim() == 2 ? variables.shape(0) : 0;
+  check_shape(posture, "posture", {size_t(v.dof)});
+  check_shape(from, "from", {n});
+  check_shape(variables, "variables", {count, n});
+  const MethodKernels &kernels = active_method_kernels();
+  AlignedMemory memory;
+  double *poses = new double[count * size_t(v.frame_count) * 12 + 1];
+  nb::capsule owner(poses, [](void *p) noexcept { delete[] static_cast<double *>(p); });
+  kernels.extrapolate(v, memory.get(kernels.extrapolation_bytes(v)), posture.data(), from.data(), variables.data(),
+                      int(count), poses);
+  return Array(poses, {count, size_t(v.frame_count), 3, 4}, owner);
+}
+
 }  // namespace
 
 void bind_problem(nb::module_ &m) {
@@ -392,6 +408,8 @@ void bind_problem(nb::module_ &m) {
                    })
       .def("evaluate", &evaluate_rows, "targets"_a, "posture"_a, "variables"_a, "priority"_a = 1000,
            "world"_a = nb::none(), "Weighted residuals (N, rows) and their Jacobians (N, rows, variables).")
+      .def("extrapolate", &extrapolate_points, "posture"_a, "from"_a, "variables"_a,
+           "Poses (N, points, 3, 4) of the problem's points, to first order from where they are at `from`.")
       .def("solve", &solve_one, "targets"_a, "posture"_a, "settings"_a, "base"_a = nb::none(), "valid"_a = nb::none(),
            "callback"_a = nb::none(), "world"_a = nb::none(), "certain_world"_a = nb::none(), "margin"_a = 0.0,
            "touches"_a = nb::none(), "guide"_a = nb::none(), "guide_point"_a = nb::none(), "hints"_a = nb::none())

@@ -22,6 +22,12 @@ struct Random {
   double uniform() { return double(bits() >> 11) * 0x1.0p-53; }
   // Sum of four uniform numbers, centred, with variance 1: near enough to normal, and bounded.
   double normal() { return (uniform() + uniform() + uniform() + uniform() - 2.0) * 1.7320508075688772; }
+  // The same from one draw, in steps of 2^-16: for mutations by the million.
+  double quick_normal() {
+    const uint64_t z = bits();
+    const uint64_t sum = (z & 0xffff) + (z >> 16 & 0xffff) + (z >> 32 & 0xffff) + (z >> 48);
+    return (double(sum) * 0x1.0p-16 - 1.99996948242188) * 1.7320508075688772;
+  }
   int below(int n) { return int(uniform() * n); }
 };
 
@@ -95,6 +101,11 @@ struct IslandKernels {
 // The methods other than the memetic search.
 struct MethodKernels {
   IslandKernels (*of)(MethodKind);
+  // Poses (count x points x 12, row major) of the problem's points at `genes` (count x variables), to first order from
+  // where they are at `from`: what BioIK 2 sees.
+  size_t (*extrapolation_bytes)(const ProblemView &);
+  void (*extrapolate)(const ProblemView &, void *memory, const double *posture, const double *from, const double *genes,
+                      int count, double *out);
 };
 
 const MethodKernels &active_method_kernels();

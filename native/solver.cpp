@@ -70,15 +70,16 @@ uint64_t mix(uint64_t a, uint64_t b) {
 // A problem and request that the first generation can serve: nothing is asked but the pose of one link.
 bool is_plain(const Problem &problem, const SolveRequest &request) {
   const PoseView &pose = problem.pose();
-  return request.options.method.kind == MethodKind::memetic && (pose.point >= 0 || pose.rotation >= 0) && !request.world && !request.valid && !request.trace &&
-         request.collect == 0;
+  return request.options.method.kind == MethodKind::memetic && (pose.point >= 0 || pose.rotation >= 0) &&
+         !request.world && !request.valid && !request.trace && request.collect == 0;
 }
 
 uint64_t first_key(uint64_t rng, uint64_t stream) { return mix(mix(rng, stream), ~uint64_t(0)); }
 
 // Whether the pose is solved in closed form before anything is searched.
 bool is_closed(const Problem &problem, const SearchOptions &options) {
-  return problem.closed_form().kind != ClosedFormKind::none && options.closed_form;
+  return options.method.kind == MethodKind::memetic && problem.closed_form().kind != ClosedFormKind::none &&
+         options.closed_form;
 }
 
 void put_targets(const Problem &problem, const double *const *targets, double *data) {
@@ -258,6 +259,13 @@ class Solve {
     for (IslandState &state : islands_)
       if (state.started && (!best || state.control.best_cost < best->control.best_cost)) best = &state;
     best->control.trace = nullptr;
+    if (request_.options.method.kind != MethodKind::memetic) {  // what follows works on the memetic search's memory
+      static thread_local Pool pool;
+      best->memory = pool.get(kernels_.island.bytes(view_, request_.options));
+      const Counts counts = best->control.counts;
+      kernels_.island.start(view_, request_.options, best->memory, best->control);
+      best->control.counts = counts;
+    }
     if (request_.world) return approach_among_contacts(*best);
     best->control.best_cost = kernels_.polish(view_, request_.options, best->memory, best->control, best->best.data());
   }

@@ -38,10 +38,41 @@ IslandKernels kernels_for(MethodKind kind) {
   }
 }
 
+size_t extrapolation_bytes(const ProblemView &v) {
+  Arena arena{nullptr, 64};
+  Evaluation e;
+  Extrapolation extrapolation;
+  e.layout(v, arena);
+  extrapolation.layout(v, arena);
+  return arena.used + 64;
+}
+
+void extrapolate(const ProblemView &v, void *memory, const double *posture, const double *from, const double *genes,
+                 int count, double *out) {
+  Arena arena{static_cast<char *>(memory), 0};
+  Evaluation e;
+  Extrapolation extrapolation;
+  e.layout(v, arena);
+  extrapolation.layout(v, arena);
+  extrapolation.start(v);
+  extrapolation.refresh(v, posture, from);
+  for (int k = 0; k < count; ++k) {
+    for (int i = 0; i < v.variable_count; ++i) e.q[i] = Lane(genes[size_t(k) * v.variable_count + i]);
+    extrapolation.place(v, e);
+    for (int f = 0; f < v.frame_count; ++f) {
+      extrapolation.orient(extrapolation.rotations[f], e.points[f]);
+      const Lane *columns[4] = {&e.points[f].x.x, &e.points[f].y.x, &e.points[f].z.x, &e.points[f].p.x};
+      double *pose = out + (size_t(k) * v.frame_count + f) * 12;
+      for (int r = 0; r < 3; ++r)
+        for (int c = 0; c < 4; ++c) pose[4 * r + c] = get(columns[c][r], 0);
+    }
+  }
+}
+
 }  // namespace
 
 extern const MethodKernels method_kernels;
-const MethodKernels method_kernels{kernels_for};
+const MethodKernels method_kernels{kernels_for, extrapolation_bytes, extrapolate};
 
 }  // namespace MEMETIK_ARCH
 }  // namespace memetik

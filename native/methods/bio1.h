@@ -21,7 +21,6 @@ class Bio1 {
     pool_ = arena.take<int32_t>(size);
     chosen_ = arena.take<uint8_t>(size);
     solution_ = arena.take<double>(n);
-    solution_losses_ = arena.take<double>(terms);
     lbfgs_.layout(int(n), arena);
     if (!arena.memory) return;
     for (size_t k = 0; k < 2 * size; ++k) {
@@ -74,6 +73,9 @@ class Bio1 {
   }
 
  private:
+  // What improves by less stands still: in double precision a stuck descent creeps for long.
+  static constexpr double kProgress = 1.0 - 1e-3;
+
   struct Individual {
     double *genes, *momentum, *losses;
     double fitness, extinction;
@@ -125,18 +127,18 @@ class Bio1 {
       double &weight = run.fitness.weights[t];
       weight = run.v.terms[t].priority == 0 && sum > 0 ? 0.5 + 0.5 * weight * count / sum : 1.0;
     }
-    for (int k = 0; k < run.o.method.bio1.population; ++k) people_[k].fitness = combine(run, people_[k].losses);
-    solution_fitness_ = combine(run, solution_losses_);
+    for (int k = 0; k < run.o.method.bio1.population; ++k) people_[k].fitness = combine(run, people_[k].losses, true);
     sort(run);
   }
 
-  static double combine(const Run &run, const double *losses) {
+  // Fitness from losses, with this generation's weights or by the goals' own: those tell whether anything got better.
+  static double combine(const Run &run, const double *losses, bool weighted) {
     const Combination combination = run.fitness.options().combination;
     double sum = 0;
     for (int t = 0; t < run.v.term_count; ++t) {
       const Term &term = run.v.terms[t];
       if (term.priority > 0) continue;
-      const double w = run.fitness.weights[t] * term.weight;
+      const double w = (weighted ? run.fitness.weights[t] : 1.0) * term.weight;
       sum += combination == Combination::mean ? w * __builtin_sqrt(losses[t]) : w * w * losses[t];
     }
     if (combination == Combination::squares) return sum;
@@ -154,7 +156,7 @@ class Bio1 {
     }
   }
 
-  // Ranks, extinction factors, and the best of all generations. True: it is a new one.
+  // Ranks, extinction factors, and the best of all generations. True: it is better than the last one.
   bool settle(Run &run) {
     const int size = run.o.method.bio1.population;
     sort(run);
@@ -163,11 +165,17 @@ class Bio1 {
       const double rank = size > 1 ? double(k) / (size - 1) : 0.0;
       people_[k].extinction = most > 0 ? (people_[k].fitness + least * (rank - 1.0)) / most : 0.0;
     }
-    if (!(least < solution_fitness_)) return false;
-    solution_fitness_ = least;
-    for (int i = 0; i < run.n(); ++i) solution_[i] = people_[0].genes[i];
-    for (int t = 0; t < run.v.term_count; ++t) solution_losses_[t] = people_[0].losses[t];
-    return true;
+    int best = 0;
+    double value = kInfinity;
+    for (int k = 0; k < size; ++k) {
+      const double own = combine(run, people_[k].losses, false);
+      if (own < value) value = own, best = k;
+    }
+    if (!(value < solution_fitness_)) return false;
+    const bool better = value < kProgress * solution_fitness_;
+    solution_fitness_ = value;
+    for (int i = 0; i < run.n(); ++i) solution_[i] = people_[best].genes[i];
+    return better;
   }
 
   // By rank: the k-th of `count` (from 0) has the chance (count - k) / (1 + ... + count).
@@ -194,11 +202,13 @@ class Bio1 {
     const Bio1Options &b = run.o.method.bio1;
     for (int i = 0; i < run.n(); ++i) to.genes[i] = from.genes[i];
     to.fitness = from.fitness;
-    // As many evaluations as the offspring take: on a thread of its own it would stop when they are done.
-    const int64_t work = b.exploitation > 0 ? b.exploitation : b.population - b.elites;
-    if (b.exploit && !lbfgs_.minimize(run, false, b.numeric_gradient, to.genes, to.fitness, 1000, work)) return false;
+    // On a thread of its own it goes on until the offspring are done: a step, with the gradient and its line search,
+    // costs about as much as six of them.
+    const int sixth = (b.population - b.elites) / 6;
+    const int steps = b.exploitation > 0 ? b.exploitation : sixth > 1 ? sixth : 1;
+    if (b.exploit && !lbfgs_.minimize(run, false, b.numeric_gradient, to.genes, to.fitness, steps)) return false;
     if (!evaluate(run, to)) return false;
-    improved = improved || to.fitness < from.fitness;
+    improved = improved || combine(run, to.losses, false) < kProgress * combine(run, from.losses, false);
     for (int i = 0; i < run.n(); ++i)
       to.momentum[i] = run.c.random.uniform() * from.momentum[i] + (to.genes[i] - from.genes[i]);
     return true;
@@ -253,14 +263,14 @@ class Bio1 {
   int32_t *pool_;
   int32_t pool_size_;
   uint8_t *chosen_;
-  double *solution_, *solution_losses_;
+  double *solution_;
   double solution_fitness_;
   bool found_, fresh_;
   Lbfgs lbfgs_;
 };
 
-// The port to ROS of the algorithm's first version (Ruppel, 2017, chapters 2.10 and 3.3): mutation by a heuristic error,
-// momentum scaled by random vectors, and for elites a random change of each gene in both directions.
+// The port to ROS of the algorithm's first version (Ruppel, 2017, chapters 2.10 and 3.3): mutation by a heuristic
+// error, momentum scaled by random vectors, and for elites a random change of each gene in both directions.
 class Bio1Ros {
  public:
   static bool shares_seed(const SearchOptions &) { return true; }
@@ -331,7 +341,8 @@ class Bio1Ros {
       Individual &child = offspring_[k];
       const double error = 0.5 * (mother.error + father.error);
       for (int i = 0; i < n; ++i) {
-        const double mix = random.uniform(), momentum = mother.momentum[i] + mix * (father.momentum[i] - mother.momentum[i]);
+        const double mix = random.uniform(),
+                     momentum = mother.momentum[i] + mix * (father.momentum[i] - mother.momentum[i]);
         const double change = random.normal() * error * 0.5 * run.range(i) * (random.below(n) == 0);
         const double gene = mother.genes[i] + mix * (father.genes[i] - mother.genes[i]);
         child.genes[i] = run.clip(i, gene + momentum * random.uniform() + change);

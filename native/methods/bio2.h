@@ -116,7 +116,8 @@ class Bio2 {
     for (int i = 0; i < run.n(); ++i) {
       if (b.mutate_per_gene) scale = __builtin_exp2(-double(b.mutation_low + random.below(exponents)));
       const double inherited = parent.momentum[i] + mix * (other.momentum[i] - parent.momentum[i]);
-      const double gene = run.clip(i, parent.genes[i] + random.normal() * scale * run.range(i) + carried * inherited);
+      const double gene =
+          run.clip(i, parent.genes[i] + random.quick_normal() * scale * run.range(i) + carried * inherited);
       genes[i] = gene;
       momentum[i] = 0.7 * inherited + 0.3 * (gene - parent.genes[i]);
     }

@@ -21,7 +21,8 @@ class Descent {
 
   void begin(Run &run, const double *genes) {
     for (int i = 0; i < run.n(); ++i) genes_[i] = genes[i];
-    value_ = kInfinity;
+    value_ = best_ = kInfinity;
+    waited_ = 0;
   }
 
   State step(Run &run) {
@@ -36,7 +37,8 @@ class Descent {
       for (int i = 0; i < n; ++i) samples_[size_t(k) * n + i] = genes_[i] + (i == k ? d.difference : 0.0);
     if (!run.evaluate(samples_, n, false, values_)) return State::failed;
     double length = 0;
-    for (int i = 0; i < n; ++i) direction_[i] = (value_ - values_[i]) / d.difference, length += direction_[i] * direction_[i];
+    for (int i = 0; i < n; ++i)
+      direction_[i] = (value_ - values_[i]) / d.difference, length += direction_[i] * direction_[i];
     if (!(length > 0)) return State::stuck;
     length = __builtin_sqrt(length);
     for (int i = 0; i < n; ++i) direction_[i] /= length;
@@ -55,14 +57,18 @@ class Descent {
       value_ = kInfinity;
       return State::going;
     }
-    for (int i = 0; i < n; ++i) genes_[i] = samples_[i];
+    double moved = 0;
+    for (int i = 0; i < n; ++i) moved += __builtin_fabs(samples_[i] - genes_[i]), genes_[i] = samples_[i];
     value_ = value;
-    return State::going;
+    waited_ = value < 0.99 * best_ ? 0 : waited_ + 1;
+    best_ = value < best_ ? value : best_;
+    return moved > 0 && waited_ < d.patience ? State::going : State::stuck;
   }
 
  private:
   double *genes_, *direction_, *samples_, *values_;
-  double value_;
+  double value_, best_;
+  int32_t waited_;
 };
 
 }  // namespace MEMETIK_ARCH

@@ -137,7 +137,8 @@ class Fitness {
     roots_[3 * t] = roots_[3 * t + 1] = roots_[3 * t + 2] = 0;
     for (int a = point.axis; a >= 0; a = v.axes[a].axis.parent) {
       const Axis &axis = v.axes[a].axis;
-      if (axis.parent >= 0) chains_[t] += length(axis.placement.p);
+      if (axis.parent >= 0)
+        chains_[t] += length(axis.placement.p);
       else
         for (int k = 0; k < 3; ++k) roots_[3 * t + k] = axis.placement.p[k];
     }
@@ -193,19 +194,18 @@ class Fitness {
     return (9.869604401089358 * square) / max((Lane(chains_[t]) + d) * (reach + d), Lane(1e-12));
   }
 
+  // All measures are scaled so that small angles count as their squares.
   Lane by_measure(const Lane &chord, const Lane &sine) const {
     switch (options_.rotation) {
-      case RotationMeasure::square_distance:
-        return chord;
-      case RotationMeasure::dot_product:
-        return 0.5 * chord;
       case RotationMeasure::sine:
-        return sine;
-      default: {
+        return 4.0 * sine;
+      case RotationMeasure::square_angle: {
         const Lane quarter = 0.5 * sqrt(chord);  // sin(angle / 4)
         const Lane angle = 4.0 * atan2(quarter, sqrt(max(1.0 - quarter * quarter, Lane(0.0))));
         return angle * angle;
       }
+      default:
+        return 4.0 * chord;  // 1 - Q1.Q2 is half of it
     }
   }
 
@@ -214,7 +214,7 @@ class Fitness {
     const Lane along = G.x * Q.x + G.y * Q.y + G.z * Q.z + G.w * Q.w;
     if (options_.rotation == RotationMeasure::dot_product) {
       const Lane length = sqrt(Q.x * Q.x + Q.y * Q.y + Q.z * Q.z + Q.w * Q.w);
-      return scale * max(1.0 - along / length, Lane(0.0));
+      return (8.0 * scale) * max(1.0 - along / length, Lane(0.0));
     }
     const Lane sign = select(along < Lane(0.0), Lane(-1.0), Lane(1.0));
     const Lane x = Q.x - G.x * sign, y = Q.y - G.y * sign, z = Q.z - G.z * sign, w = Q.w - G.w * sign;
@@ -230,7 +230,8 @@ class Fitness {
         Quaternion q = quaternion_of(v.frames[f].placement.R);
         for (int a = v.frames[f].axis; a >= 0; a = v.axes[a].axis.parent) {
           const Axis &axis = v.axes[a].axis;
-          const double value = axis.variable >= 0 ? get(e.q[axis.variable], lane) : situation_.posture[v.axes[a].source];
+          const double value =
+              axis.variable >= 0 ? get(e.q[axis.variable], lane) : situation_.posture[v.axes[a].source];
           q = quaternion_of(axis.placement.R) * (motion_of(axis, value).q * q);
         }
         LaneQuaternion &Q = extrapolation.rotations[f];

@@ -20,14 +20,30 @@ class Lbfgs {
     values_ = arena.take<double>(size > kTrials ? size : kTrials);
   }
 
-  // At most so many iterations, or evaluations where that is not negative, from `genes` with a known value. `improved`
-  // tells whether it got anywhere.
-  __attribute__((noinline)) bool minimize(Run &run, bool extrapolate, bool numeric, double *genes, double &value, int iterations,
-                int64_t evaluations = -1) {
+  // The root of a mean of squares has a kink where it is zero: its square, which has the same minima, is what is
+  // minimised. At most so many iterations, or evaluations where that is not negative, from `genes` with a known value.
+  // `improved` tells whether it got anywhere.
+  __attribute__((noinline)) bool minimize(Run &run, bool extrapolate, bool numeric, double *genes, double &value,
+                                          int iterations, int64_t evaluations = -1) {
+    improved = false;
+    squared_ = run.fitness.options().combination == Combination::rmse;
+    if (squared_) value *= value;
+    const bool fine = descend(run, extrapolate, numeric, genes, value, iterations, evaluations);
+    if (squared_) value = __builtin_sqrt(value);
+    return fine;
+  }
+
+  bool improved;
+
+ private:
+  static constexpr int kMemory = 6, kTrials = 8;
+  static constexpr double kLongest = 1.5;
+
+  bool descend(Run &run, bool extrapolate, bool numeric, double *genes, double &value, int iterations,
+               int64_t evaluations) {
     const int n = run.n();
     const int64_t begin = run.c.counts.evaluations;
     int stored = 0, oldest = 0;
-    improved = false;
     if (!differentiate(run, extrapolate, numeric, genes, value, gradient_)) return false;
     for (int iteration = 0; iteration < iterations; ++iteration) {
       if (evaluations >= 0 && run.c.counts.evaluations - begin >= evaluations) return true;
@@ -49,9 +65,8 @@ class Lbfgs {
       double length = stored == 0 ? 0.1 / largest : 1.0;
       if (length * largest > kLongest) length = kLongest / largest;
       for (int k = 0; k < kTrials; ++k, length *= 0.4)
-        for (int i = 0; i < n; ++i)
-          trials_[size_t(k) * n + i] = run.clip(i, genes[i] + length * direction_[i]);
-      if (!run.evaluate(trials_, kTrials, extrapolate, values_)) return false;
+        for (int i = 0; i < n; ++i) trials_[size_t(k) * n + i] = run.clip(i, genes[i] + length * direction_[i]);
+      if (!values(run, trials_, kTrials, extrapolate)) return false;
       int best = 0;
       for (int k = 1; k < kTrials; ++k)
         if (values_[k] < values_[best]) best = k;
@@ -81,11 +96,11 @@ class Lbfgs {
     return true;
   }
 
-  bool improved;
-
- private:
-  static constexpr int kMemory = 6, kTrials = 8;
-  static constexpr double kLongest = 1.5;
+  bool values(Run &run, const double *genes, int rows, bool extrapolate) {
+    if (!run.evaluate(genes, rows, extrapolate, values_)) return false;
+    for (int k = 0; squared_ && k < rows; ++k) values_[k] *= values_[k];
+    return true;
+  }
 
   bool differentiate(Run &run, bool extrapolate, bool numeric, const double *genes, double value, double *gradient) {
     const int n = run.n();
@@ -93,7 +108,7 @@ class Lbfgs {
     constexpr double difference = 1e-7;
     for (int k = 0; k < n; ++k)
       for (int i = 0; i < n; ++i) trials_[size_t(k) * n + i] = genes[i] + (i == k ? difference : 0.0);
-    if (!run.evaluate(trials_, n, extrapolate, values_)) return false;
+    if (!values(run, trials_, n, extrapolate)) return false;
     for (int i = 0; i < n; ++i) gradient[i] = (values_[i] - value) / difference;
     return true;
   }
@@ -125,8 +140,8 @@ class Lbfgs {
         slope *= pi2 * (1.0 / (a * r) - 0.5 * d * (a + r) / (a * a * r * r));
         by_reach = -pi2 * d * d / (a * r * r) / (reach > 1e-9 ? reach : 1e-9);
       }
-      double factor = weight * weight;  // of d(loss) in the whole
-      if (combination == Combination::rmse) factor /= 2.0 * f.musts() * (value > 1e-12 ? value : 1e-12);
+      double factor = weight * weight;                            // of d(loss) in the whole
+      if (combination == Combination::rmse) factor /= f.musts();  // of its square
       if (combination == Combination::mean)
         factor = weight / (f.musts() * 2.0 * (loss > 1e-24 ? __builtin_sqrt(loss) : 1e-12));
       const double *target = f.situation().data + term.data;
@@ -149,11 +164,10 @@ class Lbfgs {
     const double sine = norm < 2 ? 0.5 * norm : 1.0, cosine = __builtin_sqrt(1 - sine * sine);
     switch (o.rotation) {
       case RotationMeasure::square_distance:
-        return scale * 0.5 / (cosine > 1e-6 ? cosine : 1e-6);
       case RotationMeasure::dot_product:
-        return scale * 0.25 / (cosine > 1e-6 ? cosine : 1e-6);
+        return scale * 2.0 / (cosine > 1e-6 ? cosine : 1e-6);
       case RotationMeasure::sine:
-        return scale * 0.5;
+        return scale * 2.0;
       default: {
         const double angle = 2 * __builtin_asin(sine);
         const double ratio = sine > 1e-6 ? angle / (2 * sine) : 1.0;
@@ -195,6 +209,7 @@ class Lbfgs {
     return !(genes[i] <= run.v.lower[i] && gradient_[i] > 0) && !(genes[i] >= run.v.upper[i] && gradient_[i] < 0);
   }
 
+  bool squared_;
   double *steps_, *changes_, *gradient_, *next_gradient_, *direction_, *trials_, *values_;
 };
 

@@ -85,6 +85,14 @@ class Linearized {
         right_[i] = 0;
         for (int r = 0; r < m; ++r) right_[i] += scaled_[size_t(r) * n + i] * residual[r];
       }
+    if (direct(size, cutoff, damping)) {
+      for (int i = 0; i < n; ++i) {
+        change[i] = by_rows ? 0.0 : -right_[i];
+        for (int a = 0; by_rows && a < m; ++a) change[i] -= right_[a] * scaled_[size_t(a) * n + i];
+        if (weights) change[i] *= weights[i];
+      }
+      return;
+    }
     eigen(matrix_, vectors_, values_, size);
     double most = 0;
     for (int k = 0; k < size; ++k) most = values_[k] > most ? values_[k] : most;
@@ -122,6 +130,27 @@ class Linearized {
     for (int i = 0; i < n; ++i) change[i] *= below > 0 ? -above / below : 0.0;
   }
 
+ private:
+  // Solves by Cholesky's factors where no singular value is near the cutoff, which their pivots tell.
+  bool direct(int size, double cutoff, double damping) {
+    double *factors = vectors_;
+    for (int k = 0; k < size * size; ++k) factors[k] = matrix_[k];
+    double most = 0, least = kInfinity;
+    for (int k = 0; k < size; ++k) {
+      most = matrix_[size_t(k) * size + k] > most ? matrix_[size_t(k) * size + k] : most;
+      factors[size_t(k) * size + k] += damping, values_[k] = right_[k];
+    }
+    if (!solve_positive(factors, values_, size)) return false;
+    for (int k = 0; k < size; ++k) {
+      const double pivot = factors[size_t(k) * size + k] * factors[size_t(k) * size + k];
+      least = pivot < least ? pivot : least;
+    }
+    if (!(least > 100 * cutoff * cutoff * size * most)) return false;
+    for (int k = 0; k < size; ++k) right_[k] = values_[k];
+    return true;
+  }
+
+ public:
   double *residual, *jacobian;
   double square, largest;  // sum of squares, and the largest norm of a term
 
@@ -324,8 +353,7 @@ class Levenberg {
       for (int r = 0; r < m; ++r) gradient_[a] += linear_.jacobian[size_t(r) * n + a] * linear_.residual[r];
       for (int b = 0; b < n; ++b) {
         double sum = 0;
-        for (int r = 0; r < m; ++r)
-          sum += linear_.jacobian[size_t(r) * n + a] * linear_.jacobian[size_t(r) * n + b];
+        for (int r = 0; r < m; ++r) sum += linear_.jacobian[size_t(r) * n + a] * linear_.jacobian[size_t(r) * n + b];
         normal_[size_t(a) * n + b] = sum;
       }
     }

@@ -20,7 +20,7 @@ enum class MethodKind : int32_t {
   genetic,
 };
 
-// How far two rotations are apart, Q being their quaternions.
+// How far two rotations are apart, Q being their quaternions; scaled so that small angles count as their squares.
 enum class RotationMeasure : int32_t {
   square_distance,  // min |Q1 -+ Q2|^2
   dot_product,      // 1 - Q1.Q2, of unit quaternions as the chain of joints makes them: with their sign
@@ -38,8 +38,8 @@ enum class Combination : int32_t {
 struct FitnessOptions {
   RotationMeasure rotation = RotationMeasure::square_distance;
   Combination combination = Combination::squares;
-  double rotation_scale = 0.5;
-  bool normalized = false;  // positions as pi d / sqrt((chain + d) (reach + d))
+  double rotation_scale = 1.0;  // on top of the goals' own
+  bool normalized = false;      // positions as pi d / sqrt((chain + d) (reach + d))
 };
 
 enum class LocalSearch : int32_t { none, quadratic, linear, lbfgs };
@@ -66,6 +66,7 @@ enum class Acceptance : int32_t { improving, reset, always };
 struct DescentOptions {
   Acceptance acceptance = Acceptance::improving;
   double difference = 1e-6;
+  int32_t patience = 200;
 };
 
 enum class InverseKind : int32_t { pseudo, damped, transpose };
@@ -104,7 +105,7 @@ struct GeneticOptions {
 
 struct MethodOptions {
   MethodKind kind = MethodKind::memetic;
-  bool restarts = true;   // from a random posture, where a run is stuck or its answer turned away
+  bool restarts = true;    // from a random posture, where a run is stuck or its answer turned away
   bool keep_seed = false;  // from the seed instead
   FitnessOptions fitness;
   Bio2Options bio2;

@@ -1,6 +1,6 @@
-// PickIK: the global mode evolves elites and their offspring and improves the elites by gradient descent; the local mode
-// is that descent alone, from the seed. As described by Engelke, "Benchmarking and Improving Inverse Kinematics for
-// Endoscopic Inspection Tasks" (2024), with its deviations from BioIK. Included by kernels only.
+// PickIK: the global mode evolves elites and their offspring and improves the elites by gradient descent; the local
+// mode is that descent alone, from the seed. As described by Engelke, "Benchmarking and Improving Inverse Kinematics
+// for Endoscopic Inspection Tasks" (2024), with its deviations from BioIK. Included by kernels only.
 #pragma once
 
 #include "methods/run.h"
@@ -108,7 +108,8 @@ class Pick {
       for (int i = 0; i < n; ++i) gradient_[i] = values_[i] - one.fitness, sum += __builtin_fabs(gradient_[i]);
       if (!(sum > 0)) return true;
       for (int i = 0; i < n; ++i) gradient_[i] *= o.difference / sum;
-      for (int i = 0; i < n; ++i) samples_[i] = one.genes[i] - gradient_[i], samples_[n + i] = one.genes[i] + gradient_[i];
+      for (int i = 0; i < n; ++i)
+        samples_[i] = one.genes[i] - gradient_[i], samples_[n + i] = one.genes[i] + gradient_[i];
       if (!run.evaluate(samples_, 2, false, values_)) return false;
       const double way = one.fitness / (0.5 * (values_[1] - values_[0]));
       if (!__builtin_isfinite(way)) return true;

@@ -1,4 +1,5 @@
-// One run of a method on an island, and the loop of restarts around it that all methods share. Included by kernels only.
+// One run of a method on an island, and the loop of restarts around it that all methods share. Included by kernels
+// only.
 //
 // A method is a struct with
 //   layout(v, o, arena)   its memory,

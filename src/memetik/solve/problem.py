@@ -214,6 +214,8 @@ class Problem:
         if method != "memetic":
             method = method_named(method)
             method.check(self)
+            if trace and not isinstance(method, Memetic):
+                raise InvalidInputError(f"trace= is kept by method='memetic', not by {method.label()}.")
             bounds = (timeout, evaluations, attempts, threads, refine, refine_evaluations, method, approximate, trace)
         settings = self._settings(bounds, rng)
         if base is not None and (select != "first" or keep != "best"):
@@ -334,9 +336,7 @@ class Problem:
         from memetik.solve.methods.run import run
         from memetik.solve.methods.task import Bounds, Task
 
-        timeout, evaluations, attempts, threads, *_, trace = bounds
-        if trace:
-            raise InvalidInputError(f"trace= is kept by method='memetic', not by {method.label()}.")
+        timeout, evaluations, attempts, threads, *_ = bounds
         settings = self._settings(bounds, rng, collect, distinct)
         if timeout is None:
             timeout = DEFAULT_TIMEOUT if evaluations is None else math.inf

@@ -104,7 +104,8 @@ class Solution:
     @property
     def statistics(self) -> dict[str, int]:
         """Counts of what the search did."""
-        names = ("evaluations", "starts", "random_starts", "bred_starts", "wipeouts", "rejected", "blocked", "refined")
+        names = ("evaluations", "starts", "random_starts", "bred_starts", "wipeouts", "rejected", "blocked", "refined",
+                 "generations")  # fmt: skip
         return {name: int(getattr(self._data, name)) for name in names if hasattr(self._data, name)}
 
     @property
@@ -148,7 +149,7 @@ class Record:
 
     FIELDS = (
         "success", "q", "errors", "cost", "preference", "seconds", "evaluations", "starts", "random_starts",
-        "bred_starts", "wipeouts", "rejected", "blocked", "refined", "clipped", "profile",
+        "bred_starts", "wipeouts", "rejected", "blocked", "refined", "generations", "clipped", "profile",
     )  # fmt: skip
 
     def __init__(self, values: dict[str, Any]):

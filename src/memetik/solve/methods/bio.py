@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from memetik.errors import InvalidInputError
+from memetik.goals.pose import ROTATION_SCALE
 from memetik.solve.methods.native import CoreMethod
 
 Rotation = Literal["square_distance", "dot_product", "square_angle", "sine"]
@@ -40,7 +41,7 @@ class Bio2(CoreMethod):
     wipeout                chance that a species that is not the best dies though it improved.
     rotation               measure of rotations: "square_distance" min |Q1 -+ Q2|^2, "dot_product" 1 - Q1.Q2 of unit
                            quaternions, "square_angle", or "sine" sin(angle / 2)^2.
-    rotation_scale         metres for which a unit of that counts, squared with it.
+    rotation_scale         factor of rotations on top of their goals' metres per radian.
     mutate_per_gene        draw s for each gene.
     swarm                  momentum.
     wipeouts               whether species die.
@@ -60,7 +61,7 @@ class Bio2(CoreMethod):
     mutation_high: int = 23
     wipeout: float = 0.1
     rotation: Rotation = "square_distance"
-    rotation_scale: float = 0.5
+    rotation_scale: float = 1.0
     mutate_per_gene: bool = False
     swarm: bool = True
     wipeouts: bool = True
@@ -91,24 +92,26 @@ class Bio1(CoreMethod):
 
     population       individuals (the source recommends 50 to 150).
     elites           individuals that the local search improves (2 to 5): the best, others by rank.
-    exploitation     evaluations of the local search of an elite in a generation; 0: as many as there are offspring,
-                     which is what they get on threads of their own.
+    exploitation     steps of the local search of an elite in a generation; 0: a sixth of the number of offspring,
+                     which is about what they get on threads of their own while these are made.
     numeric_gradient by differences, as in the source; False: by the goals' Jacobians.
     combination      "rmse" as above, "mean" of the losses, or "squares", their sum.
     normalized       positions as above; False: metres.
+    rotation, rotation_scale
+                     measure of rotations, and its factor; the default undoes the metres per radian of goals.
     random_weights   objectives are weighted anew in each generation, by (1 + U_j / mean U) / 2.
     adoption, exploit, wipeout
                      switches of the ablations.
     """
 
-    population: int = 50
-    elites: int = 2
+    population: int = 100
+    elites: int = 3
     exploitation: int = 0
     numeric_gradient: bool = True
     combination: Combination = "rmse"
     normalized: bool = True
     rotation: Rotation = "square_angle"
-    rotation_scale: float = 1.0
+    rotation_scale: float = 1.0 / ROTATION_SCALE
     random_weights: bool = True
     adoption: bool = True
     exploit: bool = True
@@ -144,7 +147,7 @@ class Bio1Ros(CoreMethod):
     elites: int = 4
     combination: Combination = "squares"
     rotation: Rotation = "square_distance"
-    rotation_scale: float = 0.5
+    rotation_scale: float = 1.0
 
     KIND: ClassVar[str] = "bio1_ros"
     BLOCK: ClassVar[str] = "bio1_ros"

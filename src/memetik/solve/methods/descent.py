@@ -23,12 +23,14 @@ class GradientDescent(CoreMethod):
     acceptance   what becomes of a step that makes things worse: "improving" rejects it and is stuck, "reset" starts at
                  random, "always" takes it all the same.
     difference   of the difference quotients, radians or metres.
+    patience     iterations in a row that bring no better posture by 1 %, after which it is stuck.
     """
 
     acceptance: Acceptance = "improving"
     difference: float = 1e-6
+    patience: int = 200
     rotation: Rotation = "square_distance"
-    rotation_scale: float = 0.5
+    rotation_scale: float = 1.0
 
     KIND: ClassVar[str] = "gradient_descent"
     BLOCK: ClassVar[str] = "descent"

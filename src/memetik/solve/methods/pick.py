@@ -42,7 +42,7 @@ class Pick(CoreMethod):
     difference: float = 1e-4
     least_progress: float = 1e-12
     rotation: Rotation = "square_angle"
-    rotation_scale: float = 0.5
+    rotation_scale: float = 1.0
 
     KIND: ClassVar[str] = "pick"
     BLOCK: ClassVar[str] = "pick"

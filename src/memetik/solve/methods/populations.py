@@ -77,7 +77,7 @@ class Pso(CoreMethod):
     all: float = 0.75
     patience: int = 60
     rotation: Rotation = "square_distance"
-    rotation_scale: float = 0.5
+    rotation_scale: float = 1.0
 
     KIND: ClassVar[str] = "swarm"
     BLOCK: ClassVar[str] = "swarm"
@@ -105,7 +105,7 @@ class Ga(CoreMethod):
     crossover: float = 0.9
     patience: int = 100
     rotation: Rotation = "square_distance"
-    rotation_scale: float = 0.5
+    rotation_scale: float = 1.0
 
     KIND: ClassVar[str] = "genetic"
     BLOCK: ClassVar[str] = "genetic"

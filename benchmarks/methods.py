@@ -1,0 +1,210 @@
+"""The methods of the field beside the figures that their sources print.
+
+Run: python benchmarks/methods.py [--tables 3.12 3.14] [--targets 300] [--robots ur5] [--bars] [--full-body] [--map]
+     [--ablations] [--kinematics]
+With 100 targets all tables take about ten minutes on one core; the sources' tables have 1000 to 10 000.
+
+Targets are poses of random postures within the limits, seeds are other random postures. A table is run at equal numbers
+of evaluations: as many as the source's own numbers imply, or as many as it takes a named row (the anchor) to solve what
+it solved there; every row is run once and read at that number. Rates come with Wilson's 95 % intervals; an ordering
+that the source states holds, or is a tie (the difference is noise by a paired test), or fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass
+
+import method_tables
+import numpy as np
+from method_tables import Row, Table
+from peers.report import Report
+from rich.progress import track
+
+import memetik as mk
+from memetik.bench.statistics import compare_paired, wilson_interval
+from memetik.solve.methods.bio import Bio1, Bio2
+
+GROUPS = {
+    "pr2_arm": ("pr2", "right_arm"),
+    "baxter_arm": ("baxter", "left_arm"),
+    "valkyrie_arm": ("valkyrie", "right_arm"),
+    "valkyrie_leg": ("valkyrie", "right_leg"),
+}
+SLOW_TARGETS = 20
+"""For methods written in Python, at most."""
+
+
+def robot_named(name: str) -> mk.Robot:
+    """A robot, or a part of one."""
+    if name not in GROUPS:
+        return mk.load_robot(name)
+    whole, group = GROUPS[name]
+    return mk.load_robot(whole).group(group)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A row on a robot: whether and after how many evaluations each target was solved."""
+
+    success: np.ndarray
+    evaluations: np.ndarray
+
+    def within(self, evaluations: float) -> np.ndarray:
+        return self.success & (self.evaluations <= evaluations)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", nargs="*", help="parts of names of tables; all by default, none without a name")
+    parser.add_argument("--targets", type=int, default=100)
+    parser.add_argument("--robots", nargs="+", help="only these")
+    parser.add_argument("--bars", action="store_true", help="the product's bars on BioIK")
+    parser.add_argument("--full-body", action="store_true", help="Starke's table 5.4")
+    parser.add_argument("--map", action="store_true", help="efficiency of Bio IK over population and elites")
+    parser.add_argument("--ablations", action="store_true", help="Bio IK without its parts, on hand and humanoid")
+    parser.add_argument(
+        "--kinematics", action="store_true", help="incremental and extrapolated kinematics beside lanes"
+    )
+    options = parser.parse_args(arguments)
+    report = Report()
+    known = method_tables.tables()
+    others = options.bars or options.full_body or options.map or options.ablations or options.kinematics
+    wanted = options.tables if options.tables is not None else ([] if others else [""])
+    chosen = [table for name, table in known.items() if any(part in name for part in wanted)]
+    if wanted and not chosen:
+        parser.error(f"no table has {' or '.join(wanted)} in its name; there are: {', '.join(known)}")
+    for table in chosen:
+        run_table(report, table, options.targets, options.robots)
+    if options.bars:
+        run_bars(report, options.targets)
+    if options.full_body:
+        from method_studies import full_body
+
+        full_body(report, options.targets)
+    if options.map:
+        from method_studies import parameter_map
+
+        parameter_map(report, options.targets)
+    if options.ablations:
+        from method_studies import ablations
+
+        ablations(report, options.targets)
+    if options.kinematics:
+        from method_studies import kinematics
+
+        kinematics(report)
+    return report.status() if report.bars else 0
+
+
+def run_table(report: Report, table: Table, targets: int, only: list[str] | None) -> None:
+    robots = [robot for robot in table.rows[0].source if not only or robot in only]
+    cells: dict[str, list[str]] = {row.label: [row.label] for row in table.rows}
+    verdicts: list[str] = []
+    work = []
+    for robot in robots:
+        results = {}
+        most = table.evaluations.get(robot, table.most)
+        for row in track(table.rows, description=f"{table.name} on {robot}", transient=True):
+            results[row.label] = measure(table, row, robot, targets, int(most * row.share))
+        budget = most if table.anchor is None else calibrated(table, robot, results[table.anchor], most)
+        work.append(f"{budget:g}")
+        for row in table.rows:
+            solved = results[row.label].within(budget * row.share)
+            low, high = wilson_interval(int(solved.sum()), len(solved))
+            cells[row.label] += [
+                f"{100 * solved.mean():.1f} ({100 * low:.1f}-{100 * high:.1f})", f"{row.source[robot]:.2f}",
+            ]  # fmt: skip
+        verdicts += [
+            verdict(table, results, budget, robot, better, worse)
+            for better, worse, *where in table.orderings
+            if not where or robot in where[0]
+        ]
+    columns = ["method"] + [c for robot in robots for c in (robot, "source")]
+    anchor = f", calibrated by '{table.anchor}'" if table.anchor else ""
+    report.table(
+        f"{table.name}; evaluations: {', '.join(work)}{anchor}; {targets} targets", columns, list(cells.values())
+    )
+    for line in verdicts:
+        report.say("  " + line)
+
+
+def measure(table: Table, row: Row, name: str, targets: int, evaluations: int) -> Result:
+    """One row on one robot."""
+    robot = robot_named(name)
+    count = min(targets, SLOW_TARGETS) if row.slow else targets
+    goal = mk.Pose(robot.tip, position_tolerance=table.position, rotation_tolerance=table.rotation)
+    problem = mk.Problem(robot, [goal], self_collision=table.self_collision or None)
+    wanted, seeds = robot.random(11, targets), robot.random(12, targets)
+    if table.self_collision:
+        free = ~np.asarray(mk.CollisionModel(robot, self_collision=True).collides(wanted))
+        wanted = wanted[free]
+        count = min(count, len(wanted))
+    poses = robot.pose(robot.tip, wanted[:count])
+    if table.self_collision:
+        solved = [
+            problem.solve(pose, seed=seed, method=row.method, evaluations=evaluations, rng=(5, k))
+            for k, (pose, seed) in enumerate(zip(poses, seeds, strict=False))
+        ]
+        return Result(np.array([s.success for s in solved]), np.array([s.evaluations for s in solved]))
+    batch = problem.solve(poses, seed=seeds[:count], method=row.method, evaluations=evaluations, rng=5)
+    return Result(batch.success, batch.evaluations)
+
+
+def calibrated(table: Table, robot: str, anchor: Result, most: float) -> float:
+    """Evaluations after which the anchor has solved as many as in the source; all where it never does."""
+    row = next(row for row in table.rows if row.label == table.anchor)
+    needed = np.sort(np.where(anchor.success, anchor.evaluations, np.inf))
+    index = min(len(needed) - 1, max(0, round(row.source[robot] / 100 * len(needed)) - 1))
+    return float(min(most, needed[index]) / row.share)
+
+
+def verdict(table: Table, results: dict[str, Result], budget: float, robot: str, better: str, worse: str) -> str:
+    rows = {row.label: row for row in table.rows}
+    first = results[better].within(budget * rows[better].share)
+    second = results[worse].within(budget * rows[worse].share)
+    count = min(len(first), len(second))
+    comparison = compare_paired(first[:count], second[:count])
+    if comparison.difference < 0 and not comparison.is_noise:
+        word = "FAILS"
+    else:
+        word = "tie  " if comparison.is_noise else "holds"
+    return f"{word}  {robot}: {better} > {worse}  ({comparison.first:.1%} and {comparison.second:.1%})"
+
+
+def run_bars(report: Report, targets: int) -> None:
+    """BioIK 2 on one thread in the source's 5 ms, in processor time, and the generations of Bio IK."""
+    for name, bar in (("ur5", 0.993), ("pr2_arm", 0.999)):
+        robot = robot_named(name)
+        problem = mk.Problem(robot, [mk.Pose(robot.tip)])
+        poses, seeds = robot.pose(robot.tip, robot.random(11, targets)), robot.random(12, targets)
+        # Processor time, so that whoever shares the machine does not count: evaluations for 5 ms, then solved by these.
+        method = Bio2(islands=1)
+        begin = time.process_time()
+        trial = problem.solve(poses[:50], seed=seeds[:50], method=method, evaluations=50_000)
+        rate = trial.evaluations.sum() / (time.process_time() - begin)
+        batch = problem.solve(poses, seed=seeds, method=method, evaluations=int(5e-3 * rate))
+        figure = f"{100 * batch.success.mean():.2f} % of {targets}, {rate / 1e6:.1f} million evaluations a second"
+        report.bar(
+            f"bio2_memetic on {name}, 1 thread, 5 ms: {100 * bar:g} %", figure, bool(batch.success.mean() >= bar)
+        )
+    means = []
+    for name in method_tables.SIX:
+        robot = robot_named(name)
+        problem = mk.Problem(robot, [mk.Pose(robot.tip, position_tolerance=1e-4, rotation_tolerance=1e-3)])
+        poses, seeds = robot.pose(robot.tip, robot.random(11, targets)), robot.random(12, targets)
+        generations = [
+            problem.solve(pose, seed=seed, method=Bio1(), evaluations=1_000_000).statistics["generations"]
+            for pose, seed in zip(poses, seeds, strict=True)
+        ]
+        means.append(float(np.mean(generations)))
+    figure = f"{np.mean(means):.1f}: " + ", ".join(
+        f"{n} {m:.1f}" for n, m in zip(method_tables.SIX, means, strict=True)
+    )
+    report.bar("bio1 on six arms: 5 to 20 generations on average", figure, bool(5.0 <= np.mean(means) <= 20.0))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

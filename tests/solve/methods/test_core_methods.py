@@ -1,0 +1,189 @@
+"""Methods that run in the core: each finds answers, keeps its bounds, repeats itself, and says what is wrong."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import memetik as mk
+from memetik.solve.methods import METHODS, Native, method_named
+from memetik.solve.methods.bio import Bio1, Bio1Ros, Bio2
+from memetik.solve.methods.descent import GradientDescent
+from memetik.solve.methods.newton import Jac, Kdl, Lma
+from memetik.solve.methods.pick import Pick
+from memetik.solve.methods.populations import De, Ga, Pso
+
+CORE = (
+    "bio2", "bio2_memetic", "bio2_memetic_l", "bio2_memetic_lbfgs", "bio1", "bio1_ros", "gd", "gd_r", "gd_c", "gd_c_4",
+    "jac", "jac_4", "jac_damped", "jac_transpose", "kdl", "lma", "pick", "pick_local", "de", "pso", "ga",
+)  # fmt: skip
+SLOW = {"gd", "gd_r", "gd_c", "gd_c_4", "pick", "pick_local", "ga", "de", "bio1_ros", "jac_transpose"}
+"""Methods that converge slowly: they are asked for less accuracy here."""
+
+
+@pytest.fixture(scope="module")
+def arm():
+    robot = mk.load_robot("ur5")
+    return robot, robot.pose(robot.tip, robot.random(21, 6)), robot.random(22, 6)
+
+
+def problem_for(robot, name):
+    tolerance = 1e-2 if name in SLOW else 1e-5
+    return mk.Problem(robot, [mk.Pose(robot.tip, position_tolerance=tolerance, rotation_tolerance=tolerance)])
+
+
+def test_all_of_them_are_native():
+    assert all(isinstance(method_named(name), Native) for name in CORE)
+    assert set(CORE) <= set(METHODS)
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_answers_are_found_and_hold(arm, name):
+    robot, targets, seeds = arm
+    problem = problem_for(robot, name)
+    batch = problem.solve(targets, seed=seeds, method=name, evaluations=200_000)
+    assert batch.success.mean() >= 0.8
+    tolerance = 1.5e-2 if name in SLOW else 2e-5
+    for k in np.flatnonzero(batch.success):
+        np.testing.assert_allclose(robot.pose(robot.tip, batch.q[k]), targets[k], atol=tolerance)
+        assert (batch.q[k] >= robot.lower).all()
+        assert (batch.q[k] <= robot.upper).all()
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_the_same_random_numbers_give_the_same_answer_on_any_number_of_threads(arm, name):
+    robot, targets, seeds = arm
+    problem = problem_for(robot, name)
+    options = {"seed": seeds[0], "method": name, "evaluations": 8000, "rng": 3}
+    first = problem.solve(targets[0], **options)
+    for threads in (1, 2):
+        again = problem.solve(targets[0], threads=threads, **options)
+        assert again.success == first.success
+        if first.success:
+            np.testing.assert_array_equal(again.q, first.q)
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_time_and_work_are_bounded(arm, name):
+    robot, targets, seeds = arm
+    problem = problem_for(robot, "bio2")
+    far = targets[0].copy()
+    far[0, 3] += 10.0
+    assert problem.solve(far, seed=seeds[0], method=name, evaluations=2000).evaluations < 2000 + 8000
+    begin = time.perf_counter()
+    solution = problem.solve(far, seed=seeds[0], method=name, timeout=0.02)
+    assert not solution.success
+    assert time.perf_counter() - begin < 5.0
+
+
+def test_a_bare_method_ends_where_it_is_stuck(arm):
+    robot, targets, seeds = arm
+    problem = problem_for(robot, "jac")
+    far = targets[0].copy()
+    far[0, 3] += 10.0
+    for method in (GradientDescent(restarts=False), Lma(restarts=False), Pick(mode="local", restarts=False)):
+        solution = problem.solve(far, seed=seeds[0], method=method, timeout=20.0)
+        assert not solution.success
+        assert solution.restarts == 0
+        assert solution.time < 10.0
+
+
+def test_answers_that_are_turned_away_lead_to_restarts(arm):
+    robot, targets, seeds = arm
+    problem = problem_for(robot, "kdl")
+    seen = []
+
+    def valid(q):
+        seen.append(q)
+        return len(seen) > 3
+
+    for method in ("kdl", "lma", "bio2_memetic", "bio1"):
+        seen.clear()
+        solution = problem.solve(targets[0], seed=seeds[0], method=method, timeout=20.0, valid=valid)
+        assert solution.success
+        assert len(seen) == 4
+        assert solution.restarts >= 3
+
+
+def test_methods_serve_goals_of_several_links():
+    robot = mk.load_robot("valkyrie").group("torso_both_arms_head")
+    posture = robot.random(3)
+    goals = [
+        mk.Pose("rightPalm", robot.pose("rightPalm", posture)),
+        mk.Position("leftPalm", robot.pose("leftPalm", posture)[:3, 3]),
+    ]
+    problem = mk.Problem(robot, goals)
+    for method in ("bio2_memetic", "jac", "lma", "kdl", Bio2(extrapolate=False)):
+        assert problem.solve(method=method, evaluations=400_000).success, method
+
+
+def test_methods_serve_goals_that_need_the_whole_robot():
+    robot = mk.load_robot("panda")
+    problem = mk.Problem(robot, [mk.Position(robot.tip, (0.4, 0.2, 0.5)), mk.AlignAxis(robot.tip, axis="z", to="-z")])
+    for method in ("bio2_memetic", "bio1", "lma", "pso"):
+        assert problem.solve(method=method, evaluations=200_000).success, method
+
+
+def test_scenes_are_respected():
+    robot = mk.load_robot("panda")
+    scene = mk.Scene()
+    scene.add_box("post", size=(0.2, 0.2, 1.0), pose=mk.transform((0.45, 0.0, 0.5)))
+    problem = mk.Problem(robot, [mk.Pose(robot.tip)], scene=scene)
+    model = mk.CollisionModel(robot, scene)
+    target = mk.transform((0.3, 0.4, 0.5), rpy=(np.pi, 0, 0))
+    for method in ("bio2_memetic", "kdl", "lma"):
+        solution = problem.solve(target, method=method, timeout=10.0)
+        assert solution.success
+        assert not model.collides(solution.q)
+
+
+def test_preferences_preselect_children():
+    robot = mk.load_robot("panda")
+    problem = mk.Problem(robot, [mk.Position(robot.tip, (0.4, 0.2, 0.5)), mk.Center()])
+    solution = problem.solve(method="bio2_memetic", evaluations=100_000)
+    assert solution.success
+    assert solution.preference_cost < 1e3
+
+
+def test_extrapolated_kinematics_err_by_the_square_of_the_step():
+    robot = mk.load_robot("pr2").group("right_arm")
+    problem = mk.Problem(robot, [mk.Pose(robot.tip)])
+    core, rng = problem._core, np.random.default_rng(1)
+    for _ in range(5):
+        posture = robot.random(rng)
+        direction = rng.normal(size=len(core.variables))
+        direction /= np.linalg.norm(direction)
+        steps = np.array([0.0, 1e-3, 2e-3, 4e-3])
+        q = posture[core.variables] + steps[:, None] * direction
+        poses = core.extrapolate(posture, np.ascontiguousarray(posture[core.variables]), np.ascontiguousarray(q))
+        full = np.repeat(posture[None], 4, axis=0)
+        full[:, core.variables] = q
+        exact = robot.pose(robot.tip, full)[:, :3]
+        error = np.abs(poses[:, 0] - exact).max(axis=(1, 2))
+        assert error[0] < 1e-12
+        assert 3.0 < error[2] / error[1] < 5.0
+        assert 3.0 < error[3] / error[2] < 5.0
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda: Bio2(population=0), "population"),
+        (lambda: Bio2(local="cubic"), "local"),
+        (lambda: Bio2(mutation_low=5, mutation_high=4), "mutation_high"),
+        (lambda: Bio1(elites=101), "elites"),
+        (lambda: Bio1Ros(population=1), "population"),
+        (lambda: Jac(inverse="left"), "inverse"),
+        (lambda: Kdl(adaptive=1), "adaptive"),
+        (lambda: Lma(tau=-1.0), "tau"),
+        (lambda: Pick(mode="remote"), "mode"),
+        (lambda: De(population=1000), "512"),
+        (lambda: Pso(particles=2.5), "particles"),
+        (lambda: Ga(islands=0), "islands"),
+    ],
+)
+def test_wrong_parameters_are_named(make, what):
+    with pytest.raises(mk.InvalidInputError, match=what):
+        make()
