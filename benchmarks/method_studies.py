@@ -117,7 +117,7 @@ def kinematics(report: Report) -> None:
     columns = ("joints", "lanes, ns", "scalar, ns", "scalar / lanes", "lanes with Jacobian, ns", "postures it costs")
     report.table("Kinematics of a serial chain, for one posture", columns, rows)
     report.say(
-        "  Incremental updates would have to save more than 'scalar / lanes' to win; the source reports 8 at 30 joints.\n"
+        "  Incremental updates would have to save more than 'scalar / lanes' to win; the source has 8 at 30 joints.\n"
         "  A numeric gradient takes as many postures as joints; the exact one takes what the last column says."
     )
 

@@ -78,9 +78,8 @@ def one(**parameters: Any) -> Bio2:
 # Where a source gives the time alone, its work follows from the numbers it prints elsewhere: BioIK 2 evaluates 20 300
 # postures in 0.335 ms on four threads (Engelke, tables 8.9 and chapter 7.2), so about 75 000 in 5 ms on each; KDL's
 # iteration with its decomposition takes about 10 us, so 500 in 5 ms.
-BIO2 = {robot: 4 * 75_000 for robot in FIVE}
+BIO2 = dict.fromkeys(FIVE, 4 * 75_000)
 KDL_SHARE = 500 / 300_000
-FIVE_MS = 5e-3
 
 
 def tables() -> dict[str, Table]:
@@ -116,7 +115,7 @@ def tables() -> dict[str, Table]:
                 Row("trac", _python("trac"), _of(TWO, 99.9, 99.7), 2.0, slow=True),
             ),
             (("jac_4", "jac"), ("jac", "kdl"), ("trac", "jac_4")),
-            evaluations={robot: 500 for robot in TWO},
+            evaluations=dict.fromkeys(TWO, 500),
         ),
         Table(
             "3.6 generic optimisers",
@@ -135,7 +134,7 @@ def tables() -> dict[str, Table]:
                 ("BFGS", other, ("ur5",))
                 for other in ("conjugate gradient", "L-BFGS-B", "L-BFGS", "Nelder-Mead", "Newton")
             ),
-            evaluations={robot: 5_000 for robot in TWO},
+            evaluations=dict.fromkeys(TWO, 5_000),
         ),
         Table(
             "3.8 mutation",
@@ -243,7 +242,7 @@ def tables() -> dict[str, Table]:
                 ("Bio IK, 100 times", "Bio IK"),
             ),
             # 10 ms of 75 to 90 generations, at the ten per millisecond that the mean times and generations imply.
-            evaluations={robot: 20_000 for robot in SIX},
+            evaluations=dict.fromkeys(SIX, 20_000),
             position=1e-4,
             rotation=1e-3,
         ),

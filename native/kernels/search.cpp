@@ -492,8 +492,13 @@ bool evaluate_many(const ProblemView &v, void *memory, IslandControl &c, const d
 }  // namespace
 
 extern const SearchKernels search_kernels;
-const SearchKernels search_kernels{{island_bytes, start, run_round, reject}, polish, approach, evaluate_many, evaluation_bytes,
- contact_error, contact};
+const SearchKernels search_kernels{{island_bytes, start, run_round, reject},
+                                   polish,
+                                   approach,
+                                   evaluate_many,
+                                   evaluation_bytes,
+                                   contact_error,
+                                   contact};
 
 }  // namespace MEMETIK_ARCH
 }  // namespace memetik

@@ -88,7 +88,7 @@ struct Run {
       ++c.counts.blocked;
       return State::stuck;
     }
-    c.candidate_certain = is_certain(c, fitness.e, 0);
+    c.candidate_certain = certain_lanes(c, fitness.e, 1u) != 0;
     return State::found;
   }
 };

@@ -132,8 +132,8 @@ class Bio1(CoreMethod):
 
 @dataclass(frozen=True)
 class Bio1Ros(CoreMethod):
-    """BioIK 1 as it was brought to ROS: P. Ruppel 2017, chapters 2.10 and 3.3; the algorithm is the hybrid genetic swarm
-    algorithm of S. Starke, 2016.
+    """BioIK 1 as it was brought to ROS: P. Ruppel 2017, chapters 2.10 and 3.3; it is the hybrid genetic swarm algorithm
+    of S. Starke, 2016.
 
     Random interpolation of parents; momentum scaled by random vectors; normal mutation whose size is a heuristic error,
     the tips' distance from their goals in chain lengths; for elites, a random change of each gene in both directions.

@@ -15,8 +15,8 @@ Mode = Literal["global", "local"]
 
 @dataclass(frozen=True)
 class Pick(CoreMethod):
-    """PickIK by PickNik Robotics, as described with its deviations from BioIK in T. Engelke, "Benchmarking and Improving
-    Inverse Kinematics for Endoscopic Inspection Tasks", Universität Hamburg 2024.
+    """PickIK by PickNik Robotics, as described with its deviations from BioIK in T. Engelke, "Benchmarking and
+    Improving Inverse Kinematics for Endoscopic Inspection Tasks", Universität Hamburg 2024.
 
     Global: elites go down the numeric gradient with linear steps, and are the only parents, each as likely as the
     others; children inherit no gradient; where the best gains less than `wipeout_tolerance` all are replaced, the best
