@@ -105,6 +105,15 @@ def test_rejection_sampling_turns_colliding_answers_away_and_can_be_switched_off
     assert with_it.solved.sum() > without.solved.sum()
 
 
+def test_solvers_of_poses_try_spins_where_they_are_free():
+    found = scenario("Table", "ur10", targets=6, spin="free")
+    with Stable() as stable:
+        contest = Contest(found, [contestant("roboticstoolbox")], Settings(timeout=1.0), stable)
+        results = [result for _, result in contest.play(range(6), 0)]
+    assert [result.verified for result in results] == [True] * 6
+    assert max(result.position_error for result in results) <= 1e-5
+
+
 def test_user_adapters_see_whole_problems(tmp_path):
     run(small(*bad("Seer"), scenarios=("Shelf",), targets=3), tmp_path / "s.db")
     assert statuses(tmp_path / "s.db", "Seer") == ["solved"] * 3

@@ -35,6 +35,9 @@ FIRST_SOLVE = (20.0, 5.0)
 PATIENCE = 5
 """Processes lost in a row after which a solver is not asked any more in this scenario and trial."""
 
+SPIN_SHARE = 0.1
+"""Share of the time that a solver of poses gets for one spin where the scenario leaves it free."""
+
 REPEATS, FAIR_SHARE = 2, 0.7
 """How often a solver is asked again that failed while it had the core for less than this share of its time."""
 
@@ -205,16 +208,22 @@ class Entrant:
         rejecting = settings.rejection and not self.contestant.collision
         rng = np.random.default_rng((settings.seed, trial, number, 3))
         sums = {"time": 0.0, "processor": 0.0, "collision_time": 0.0, "evaluations": 0, "restarts": 0}
-        candidates, start, q = 0, seed, None
+        assert self._task is not None
+        attempts, candidates, start, q = 0, 0, seed, None
+        # With the spin left free an attempt is for one spin, and may not have all the time.
+        most = settings.timeout if not self._task.free_spin else max(SPIN_SHARE * settings.timeout, 0.002)
         while True:
-            answer = self._ask(number, trial, 2 + candidates, start, max(settings.timeout - sums["time"], 1e-4))
+            left = settings.timeout - sums["time"]
+            answer = self._ask(number, trial, 2 + attempts, start, max(min(left, most), 1e-4))
+            attempts += 1
             if "q" not in answer:
                 return self._failed(answer, number, trial)
             for name in sums:
                 sums[name] += answer.get(name) or 0
             if answer["q"] is None:
+                if self._task.free_spin and sums["time"] < settings.timeout:
+                    continue
                 break
-            assert self._task is not None
             q = self._task.posture(answer["q"], seed)
             candidates += 1
             if not rejecting:
@@ -272,8 +281,8 @@ class Entrant:
         assert task is not None
         stream = [(settings.seed * 1_000_003 + trial) * 1_000_003 + attempt, number]
         request = {
-            "do": "solve", "target": task.target(self.contest.scenario.of(number)), "seed": task.seed(seed),
-            "timeout": timeout, "rng": stream,
+            "do": "solve", "target": task.target(self.contest.scenario.of(number), np.random.default_rng(stream)),
+            "seed": task.seed(seed), "timeout": timeout, "rng": stream,
         }  # fmt: skip
         return self.worker.ask(request, timeout + (settings.grace if grace is None else grace))
 

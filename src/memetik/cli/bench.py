@@ -341,7 +341,7 @@ def _print_lines(lines: list[Any]) -> None:
         "solver": [x.label for x in lines],
         ">timeout": [f"{x.timeout:g} s" for x in lines],
         "seeding": [x.seeding for x in lines],
-        ">targets": [f"{x.targets}" + (f" (-{x.unreachable})" if x.unreachable else "") for x in lines],
+        ">targets": [f"{x.targets}" + (f" ({x.unreachable} unreachable)" if x.unreachable else "") for x in lines],
         ">trials": [str(x.trials) for x in lines],
         ">solved": [_figure(x.solved, ".1%") for x in lines],
         ">mean ms": [_figure(1e3 * x.mean, ".3g") for x in lines],

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from memetik.bench.scenarios.scenario import Scenario
-from memetik.goals.pose import Pose
+from memetik.goals.direction import AlignAxis
+from memetik.goals.pose import Pose, Position
 from memetik.robot.robot import Robot
-from memetik.robot.transforms import inverse
+from memetik.robot.transforms import inverse, transform
+from memetik.scene.surroundings import surface_frames
 
 
 class Unsupported(Exception):
@@ -24,13 +26,12 @@ class ChainTask:
     """The chain from a robot's base to the one link that a scenario asks a pose of.
 
     entries: (n,) where the chain's joints are in the robot's q.
+    free_spin: whether the turn about the link's z axis is open; each attempt then gets a pose with a random one.
     """
 
     def __init__(self, scenario: Scenario):
         robot, link = scenario.robot, scenario.link
-        goal = scenario.goals[0]
-        if len(scenario.goals) > 1 or not isinstance(goal, Pose):
-            raise Unsupported("it solves for one pose of one link, and this scenario asks for something else")
+        self.free_spin, position_tolerance, rotation_tolerance = _pose_asked(scenario)
         joints = [j for name in reversed((link, *robot.ancestors(link))) if (j := robot.parent_joint(name)) is not None]
         moving = [joint for joint in joints if joint.kind != "fixed"]
         for joint in moving:
@@ -55,12 +56,17 @@ class ChainTask:
             "axes": [(frame[:3, :3] @ axis).tolist() for frame, axis in zip(frames, unit, strict=True)],
             "points": [frame[:3, 3].tolist() for frame in frames],
             "tip_pose": chain.pose(link, zero).tolist(),
-            "position_tolerance": goal.position_tolerance,
-            "rotation_tolerance": goal.rotation_tolerance,
+            "position_tolerance": position_tolerance,
+            "rotation_tolerance": rotation_tolerance,
         }
 
-    def target(self, targets: tuple[np.ndarray, ...]) -> list[Any]:
-        return (self._to_base @ targets[0]).tolist()
+    def target(self, targets: tuple[np.ndarray, ...], rng: np.random.Generator) -> list[Any]:
+        pose = targets[0]
+        if self.free_spin:
+            pose = surface_frames(targets[0][None], -targets[1][None])[0] @ transform(
+                rpy=(0.0, 0.0, rng.uniform(-np.pi, np.pi))
+            )
+        return (self._to_base @ pose).tolist()
 
     def seed(self, q: np.ndarray) -> list[float]:
         return q[self.entries].tolist()
@@ -77,6 +83,8 @@ class ChainTask:
 class WholeTask:
     """All goals and joints: the adapter reads the problem from a file."""
 
+    free_spin = False
+
     def __init__(self, scenario: Scenario, folder: Path):
         path = folder / f"{scenario.key}.problem"
         if not path.exists():
@@ -88,7 +96,7 @@ class WholeTask:
             "rotation_tolerance": getattr(goal, "rotation_tolerance", None),
         }
 
-    def target(self, targets: tuple[np.ndarray, ...]) -> list[Any]:
+    def target(self, targets: tuple[np.ndarray, ...], rng: np.random.Generator) -> list[Any]:
         return [values.tolist() for values in targets]
 
     def seed(self, q: np.ndarray) -> list[float]:
@@ -99,6 +107,18 @@ class WholeTask:
 
 
 Task = ChainTask | WholeTask
+
+
+def _pose_asked(scenario: Scenario) -> tuple[bool, Any, Any]:
+    """Whether the spin about z is free, and the tolerances, for scenarios that ask one link for a pose."""
+    goals = scenario.goals
+    if len(goals) == 1 and isinstance(goals[0], Pose):
+        return False, goals[0].position_tolerance, goals[0].rotation_tolerance
+    if len(goals) == 2 and isinstance(goals[0], Position) and isinstance(goals[1], AlignAxis):
+        place, way = goals
+        if place.link == way.link and np.array_equal(way.axis, (0.0, 0.0, 1.0)):
+            return True, place.tolerance, way.tolerance
+    raise Unsupported("it solves for one pose of one link, and this scenario asks for something else")
 
 
 def bare(robot: Robot) -> Robot:
