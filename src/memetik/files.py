@@ -25,14 +25,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
     except OSError as error:
-        raise InvalidInputError(f"{str(path)!r} cannot be written: {error.strerror}.") from None
+        raise InvalidInputError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except OSError as error:
-        raise InvalidInputError(f"{str(path)!r} cannot be written: {error.strerror}.") from None
+        raise InvalidInputError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
     finally:
         temporary.unlink(missing_ok=True)

@@ -77,7 +77,7 @@ def test_a_write_that_fails_leaves_the_old_scene_and_no_rubbish(tmp_path, monkey
         raise OSError("disk full")
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(InvalidInputError, match="disk full"):
         scene.save(tmp_path / "cell.toml")
     monkeypatch.undo()
     assert Scene.load(tmp_path / "cell.toml").names == ("old",)
