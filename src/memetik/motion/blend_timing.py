@@ -116,6 +116,7 @@ def _within_torques(
     """With rows for the torques: tau = (M q') u + (M q'' + C(q, q') q') x + g, at grid points; between them torques are
     checked on samples, and the limits lowered a little until they hold there too."""
     robot, limits = request.robot, request.limits
+    assert limits.effort is not None
     _, q, slope, curvature = grid
     # At a grid point two intervals meet; their curvatures may differ, so that both give rows.
     before = np.vstack([curvature[:1], curvature])
@@ -132,7 +133,7 @@ def _within_torques(
         k = int(np.argmax((np.abs(gravity) / effort).max(axis=0)))
         raise TimingError(f"joint {robot.joint_names[k]!r} cannot carry the arm's weight everywhere on the path.")
     a, b = (np.ascontiguousarray(np.hstack([*rows, own])) for rows, own in ((rows_a, tool[0]), (rows_b, tool[1])))
-    share = 1.0
+    share, problem = 1.0, None
     for _ in range(12):
         bound = effort * share
         high = np.hstack([*[np.maximum(bound - gravity, 1e-3 * effort)] * 2, tool[3]])

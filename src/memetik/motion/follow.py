@@ -102,11 +102,9 @@ class _Follow:
         """The problem and the targets along the path."""
         robot = self.plan.robot
         if _is_goals(path):
-            self.problems = [Problem(robot, point, **given) for point in path]
-            self.s = np.linspace(0.0, 1.0, len(self.problems))
-            self.targets: list[Sequence[Any]] = [() for _ in self.problems]
-            self.problem: Problem | _ManyProblems = _ManyProblems(self.problems)
-            self.targets = [(index,) for index in range(len(self.problems))]
+            self.problem: Problem | _ManyProblems = _ManyProblems([Problem(robot, point, **given) for point in path])
+            self.s = np.linspace(0.0, 1.0, len(path))
+            self.targets: list[Sequence[Any]] = [(index,) for index in range(len(path))]
             return
         self.curve = as_path(path)
         self.problem = Problem(robot, [Pose(robot.tip)] if goals is None else goals, **given)
@@ -176,6 +174,7 @@ class _Follow:
         """Postures to add between two so that the joint motion stays on the path; None where that cannot be."""
         if self.curve is None:
             return [] if self.space.edge(a, b) else None
+        assert isinstance(self.problem, Problem)
         middle, s = 0.5 * (a + b), 0.5 * (low + high)
         solution = self.problem.solve(*self._targets(self.curve(s)), seed=middle, timeout=0.02, rng=0)
         if not solution.success:

@@ -124,7 +124,7 @@ def _validator(base: Any) -> Any:
 
 def _ompl() -> tuple[Any, Any, Any]:
     try:
-        from ompl import base, geometric, util
+        from ompl import base, geometric, util  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise MissingExtraError("ompl", "motion", "OMPL's planners") from None
     return base, geometric, util

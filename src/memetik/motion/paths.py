@@ -151,7 +151,8 @@ def _problem(space: OpenSpace, start: Any, goals: Any, joints: Sequence[str] | N
     lower, upper = np.minimum(lower, every.min(axis=0)), np.maximum(upper, every.max(axis=0))
     lower, upper = np.where(moving, lower, start), np.where(moving, upper, start)
     weights = np.where(robot.turning, 1.0, 2.0)
-    return PathProblem(space, start, goals, *(np.ascontiguousarray(a, dtype=float) for a in (lower, upper, weights)))
+    lower, upper, weights = (np.ascontiguousarray(a, dtype=float) for a in (lower, upper, weights))
+    return PathProblem(space, start, goals, lower, upper, weights)
 
 
 def _limbs(robot: Robot, moving: np.ndarray) -> np.ndarray:

@@ -33,9 +33,15 @@ def find_postures(
     """
     quick = problem.solve(*targets, seed=start, timeout=timeout, rng=rng)
     if not quick.success:
-        detail = quick.explain().splitlines()
+        misses = (
+            f"{goal} misses by {value:.3g} ({label})"
+            for goal, parts in quick.errors.items()
+            for label, value in parts.items()
+            if value > 1e-4
+        )
+        detail = "The best posture found: " + ("; ".join(misses) or "meets the goals, but is not valid") + "."
         line = f"inverse kinematics: none after {quick.time * 1e3:.1f} ms ({quick.reason})"
-        return PostureResult(np.empty((0, problem.robot.dof)), quick.reason, " ".join(detail[:1]), line)
+        return PostureResult(np.empty((0, problem.robot.dof)), quick.reason, detail, line)
     postures = [quick.q]
     if most > 1:
         # Twice what the first took is worth spending on others; they mostly come cheaply after it.

@@ -103,7 +103,7 @@ def _pieces(names: tuple[str, ...], found: Any) -> Trajectory:
 
 def _ruckig() -> Any:
     try:
-        import ruckig
+        import ruckig  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise MissingExtraError("ruckig", "motion", "jerk-limited timing") from None
     return ruckig

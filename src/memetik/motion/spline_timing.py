@@ -29,6 +29,7 @@ def _spline(request: TimingRequest, points: np.ndarray) -> Trajectory:
         points = np.stack([points[0], points.mean(axis=0), points[1]])
     way = np.abs(np.diff(points, axis=0))
     spans = np.maximum((way / limits.velocity).max(axis=1), np.sqrt((way / limits.acceleration).max(axis=1)))
+    times, coefficients = np.zeros(1), np.zeros((1, 1, points.shape[1]))
     for _ in range(_ROUNDS):
         times = np.concatenate([[0.0], np.cumsum(spans)])
         spline = CubicSpline(times, points, bc_type="clamped")

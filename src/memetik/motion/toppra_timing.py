@@ -24,8 +24,8 @@ def toppra_timing(request: TimingRequest) -> Trajectory:
 def load_toppra() -> tuple[Any, Any, Any]:
     """The package and its parts; importing it takes a second."""
     try:
-        import toppra
-        from toppra import algorithm, constraint
+        import toppra  # pyright: ignore[reportMissingImports]
+        from toppra import algorithm, constraint  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise MissingExtraError("toppra", "motion", "the timing method 'toppra'") from None
     toppra.setup_logging("CRITICAL")
@@ -98,6 +98,7 @@ def _polynomials(names: tuple[str, ...], path: object, instance: object, grid: n
 
 
 def _within_torques(trajectory: Trajectory, request: TimingRequest, limits: MotionLimits) -> Trajectory:
+    problem = None
     for _ in range(40):
         problem = exceeding(trajectory, limits, request.robot)
         if problem is None:
