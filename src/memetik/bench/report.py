@@ -61,10 +61,11 @@ def report_page(
         _html(overview_table(cases)),
         picture(overview_bars(cases, style), "share of targets solved by each solver in each case"),
     ]  # fmt: skip
+    there: set[str] = set()
     for case in cases:
         if progress is not None:
             progress(case.title)
-        parts += _case_html(store, case, style, view)
+        parts += _case_html(store, case, style, there if view else None)
     parts += [heading("Machine and versions", anchor="machine"), *_machines_html(store)]
     return page(f"Benchmark: {store.path.name}", parts, head=viewer_script() if view else "")
 
@@ -99,14 +100,15 @@ def terminal_tables(store: Store, style: PlotStyle | None = None) -> Iterator[tu
         yield _title(case), case_tables(case), findings(case)
 
 
-def _case_html(store: Store, case: Case, style: PlotStyle, view: bool) -> list[str]:
+def _case_html(store: Store, case: Case, style: PlotStyle, there: set[str] | None) -> list[str]:
+    """A case's part of the page. there: meshes that the page has already; None for no views."""
     parts = [heading(_title(case), anchor=case.anchor), bullets(findings(case))]
     parts += [_html(entry) for entry in case_tables(case)]
     figures = [(title, draw(case, style)) for title, draw in FIGURES.values()]
     drawn = [heading(title, 3) + picture(figure, f"{title}, {case.title}") for title, figure in figures if figure]
     parts.append('<div class="row">' + "".join(f"<div>{figure}</div>" for figure in drawn) + "</div>")
-    if view:
-        viewer = scene_html(store, case)
+    if there is not None:
+        viewer = scene_html(store, case, there)
         if viewer is not None:
             parts += [heading("Targets on the scene", 3), viewer]
         section = cross_section(store, case, case.contestants[0].label)

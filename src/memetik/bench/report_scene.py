@@ -25,8 +25,8 @@ _SHOWN_POSTURES = 24
 _MOST_ARROWS = 4000
 
 
-def scene_html(store: Store, case: Case) -> str | None:
-    """A viewer of the case; None where its scenario cannot be made again here."""
+def scene_html(store: Store, case: Case, there: set[str]) -> str | None:
+    """A viewer of the case; None where its scenario cannot be made again here. there: as `parts_html` has it."""
     scenario = scenario_of(store, case)
     if scenario is None:
         return None
@@ -47,7 +47,7 @@ def scene_html(store: Store, case: Case) -> str | None:
         for k in np.unique(np.linspace(0, len(numbers) - 1, min(_SHOWN_POSTURES, len(numbers))).astype(int)):
             postures.append((f"{contestant.label}, target {numbers[k]}", link_poses(robot, q[k])))
     parts = [*robot_parts(robot), *scene_parts(scenario.scene, robot), part]
-    return parts_html(parts, postures, legend=LEGEND, height=560)
+    return parts_html(parts, postures, legend=LEGEND, height=560, there=there)
 
 
 def cross_section(store: Store, case: Case, label: str) -> Any:

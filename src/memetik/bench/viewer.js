@@ -26,6 +26,16 @@
 
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const floats = (text) => new Float32Array(bytes(text).buffer);
+  const surfaces = new Map(); // by name: viewers of a page share the meshes of their robot
+  const content = (host) => JSON.parse(host.querySelector("script[type='application/json']").textContent);
+
+  function spread(colors, count) { // one colour for all vertices, where only one is given
+    if (colors.length !== 4) return colors;
+    const all = new Uint8Array(4 * count);
+    for (let k = 0; k < count; k++) all.set(colors, 4 * k);
+    return all;
+  }
+
   const IDENTITY = new Float32Array([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);
 
   function product(a, b) { // of 4x4 matrices, columns one after another
@@ -45,7 +55,7 @@
   class Viewer {
     constructor(host) {
       this.host = host;
-      this.data = JSON.parse(host.querySelector("script[type='application/json']").textContent);
+      this.data = content(host);
       this.canvas = element("canvas", host);
       this.gl = this.canvas.getContext("webgl2", { antialias: true, preserveDrawingBuffer: true });
       if (!this.gl) {
@@ -87,19 +97,19 @@
         group.visible = true;
         for (const mesh of group.meshes) {
           mesh.vao = gl.createVertexArray(); gl.bindVertexArray(mesh.vao);
-          mesh.points = floats(mesh.positions);
+          const surface = surfaces.get(mesh.key);
+          mesh.points = floats(surface.positions);
           gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
           gl.bufferData(gl.ARRAY_BUFFER, mesh.points, gl.STATIC_DRAW);
           gl.enableVertexAttribArray(0); gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
           mesh.colorBuffer = gl.createBuffer();
           gl.bindBuffer(gl.ARRAY_BUFFER, mesh.colorBuffer);
-          gl.bufferData(gl.ARRAY_BUFFER, bytes(mesh.colors), gl.STATIC_DRAW);
+          gl.bufferData(gl.ARRAY_BUFFER, spread(bytes(mesh.colors), mesh.points.length / 3), gl.STATIC_DRAW);
           gl.enableVertexAttribArray(1); gl.vertexAttribPointer(1, 4, gl.UNSIGNED_BYTE, true, 0, 0);
-          const indices = new Uint32Array(bytes(mesh.indices).buffer);
+          const indices = new Uint32Array(bytes(surface.indices).buffer);
           gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
           gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, indices, gl.STATIC_DRAW);
           mesh.count = indices.length;
-          delete mesh.positions; delete mesh.indices;
         }
       }
     }
@@ -236,6 +246,10 @@
 
   // Browsers keep some sixteen WebGL contexts at a time: a viewer lives only while it is near the window.
   const start = () => {
+    const hosts = document.querySelectorAll(".viewer");
+    for (const host of hosts)
+      for (const group of content(host).groups)
+        for (const mesh of group.meshes) if (mesh.positions) surfaces.set(mesh.key, mesh);
     const live = new Map();
     const watch = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
@@ -243,7 +257,7 @@
         if (!isIntersecting && live.has(target)) { live.get(target).close(); live.delete(target); }
       }
     }, { rootMargin: "300px" });
-    document.querySelectorAll(".viewer").forEach((host) => watch.observe(host));
+    hosts.forEach((host) => watch.observe(host));
   };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start); else start();
 })();

@@ -7,6 +7,7 @@ A part is a set of triangles with a colour for each vertex. `parts_html` puts pa
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import json
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,7 @@ SCENE_COLOR = (0.62, 0.68, 0.74, 1.0)
 
 _PLANE_EDGE = 3.0  # metres of an endless plane that are drawn
 _MOST_POINTS = 20_000  # of a point cloud
+_MOST_FACES = 250_000  # of a robot's visible shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +55,28 @@ class Part:
 
 
 def robot_parts(robot: Robot, color: Sequence[float] = ROBOT_COLOR) -> list[Part]:
-    """The robot's links, each in its own frame; their collision shapes where there are no visible ones."""
+    """The robot's links, each in its own frame: what is visible of them, or their collision shapes where there is
+    nothing visible or far too much of it."""
+    links = robot.description.links
+    shown = _shapes_of(robot, [link.visuals or link.collisions for link in links], color)
+    if sum(len(part.faces) for part in shown) > _MOST_FACES:
+        plain = _shapes_of(robot, [link.collisions for link in links], color)
+        if plain and sum(len(part.faces) for part in plain) < sum(len(part.faces) for part in shown):
+            return plain
+    return shown
+
+
+def _shapes_of(robot: Robot, shapes: Sequence[Sequence[Any]], color: Sequence[float]) -> list[Part]:
     parts = []
-    for index, link in enumerate(robot.description.links):
-        for geometry in link.visuals or link.collisions:
+    for index, geometries in enumerate(shapes):
+        for geometry in geometries:
             try:
                 vertices, faces = shape_triangles(geometry.shape)
             except GeometryError:  # a mesh that was not found does not keep the others from being seen
                 continue
-            placed = vertices @ np.asarray(geometry.origin)[:3, :3].T + np.asarray(geometry.origin)[:3, 3]
-            parts.append(Part(robot.name, placed, faces, np.asarray(color, dtype=float), link=index))
+            origin = np.asarray(geometry.origin)
+            own = vertices @ origin[:3, :3].T + origin[:3, 3]
+            parts.append(Part(robot.name, own, faces, np.asarray(color, dtype=float), link=index))
     return parts
 
 
@@ -166,22 +180,24 @@ def parts_html(
     legend: Sequence[tuple[str, str]] = (),
     height: int = 520,
     cut: str = "",
+    there: set[str] | None = None,
 ) -> str:
     """A viewer of these parts as a piece of a page; the page has to contain `viewer_script()` once.
 
     postures  (label, poses of links) among which a slider chooses.
     legend    (label, colour of CSS) shown beside the picture.
     cut       "x", "y" or "z": opened in the middle of that axis to begin with.
+    there     names of meshes that the page has already, which are not written again; those written are added.
     """
     groups: dict[str, dict[str, Any]] = {}
     for part in parts:
         group = groups.setdefault(part.name, {"name": part.name, "meshes": []})
+        colors = np.asarray(part.colors, dtype=float)
         group["meshes"].append(
             {
-                "positions": _packed(part.vertices, np.float32),
-                "indices": _packed(part.faces, np.uint32),
-                "colors": _packed_colors(part.vertex_colors()),
-                "variants": {name: _packed_colors(colors) for name, colors in part.variants.items()},
+                **_surface(part, there if there is not None else set()),
+                "colors": _packed_colors(colors),
+                "variants": {name: _packed_colors(own) for name, own in part.variants.items()},
                 "link": -1 if part.link is None else part.link,
             }
         )
@@ -195,6 +211,16 @@ def parts_html(
         f'<div class="viewer" style="height:{height}px"><script type="application/json">{embedded_json(data)}</script>'
         f'<div class="viewer-keys">{key}</div></div>'
     )
+
+
+def _surface(part: Part, there: set[str]) -> dict[str, str]:
+    """Vertices and faces under a name made of their content; the name alone where they are there."""
+    positions, indices = _packed(part.vertices, np.float32), _packed(part.faces, np.uint32)
+    key = hashlib.blake2b((positions + "/" + indices).encode("ascii"), digest_size=9).hexdigest()
+    if key in there:
+        return {"key": key}
+    there.add(key)
+    return {"key": key, "positions": positions, "indices": indices}
 
 
 def viewer_script() -> str:
