@@ -137,13 +137,18 @@ def test_several_cores_and_work_bounds_give_the_same_postures_as_one(tmp_path):
         assert len(one.results()) == len(two.results()) == 32
 
 
-def test_a_budget_stops_early_and_the_rest_follows(tmp_path):
-    spec = small(*bad("Slow"), targets=40)
-    outcome = run(spec.updated(budget=0.3), tmp_path / "s.db")
-    assert 0 < outcome.new < 40
-    assert outcome.left == 40 - outcome.new
+def test_a_budget_stops_early_and_the_rest_follows(tmp_path, monkeypatch):
+    spec = small(*bad("Slow"), targets=12)
+    none = run(spec.updated(budget=0.001), tmp_path / "s.db")
+    assert (none.new, none.left) == (0, 12)
+    looks = iter([True] * 6)
+    with monkeypatch.context() as patched:
+        patched.setattr("memetik.bench.runner._time_left", lambda deadline: next(looks, False))
+        some = run(spec.updated(budget=60.0), tmp_path / "s.db")
+    assert 0 < some.new < 12
+    assert some.left == 12 - some.new
     assert run(spec, tmp_path / "s.db").left == 0
-    assert len(statuses(tmp_path / "s.db", "Slow")) == 40
+    assert len(statuses(tmp_path / "s.db", "Slow")) == 12
 
 
 def command(store, *extra):

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ def run(
     Every result is in the store as soon as it is known; after an interruption the same call goes on.
     cluster: the address of a dask scheduler, or "local"; its workers do the solving, this process keeps the store.
     """
-    progress = progress or Progress()
+    progress, begin = progress or Progress(), time.monotonic()
     spec = spec.checked()
     contestants, remarks = find_contestants(spec)
     core = usable_cores()[-1]
@@ -82,6 +82,8 @@ def run(
             progress.say(text)
         units = prepare_units(spec, contestants, opened, stable, outcome, progress)
         items = _pending(spec, units, opened, outcome)
+        if spec.budget is not None:
+            spec = replace(spec, budget=max(spec.budget - (time.monotonic() - begin), 0.0))
         progress.begin(outcome.left)
         if cluster is not None:
             labels = _on_cluster(spec, units, opened, cluster)
