@@ -101,7 +101,10 @@ class Relaxed(Search):
             if kind in kinds:
                 raise GoalError(f"relaxed does not serve goal {kinds[kind]!r}, which is {what}; use method='memetic'.")
         rows_of(problem)
-        load_nlopt() if self.optimizer.startswith("nlopt_") else load_scipy()
+        if self.optimizer.startswith("nlopt_"):
+            load_nlopt()
+        else:
+            load_scipy()
 
     def search(self, task: Task, start: np.ndarray) -> None:
         if task.base is not None:
@@ -140,6 +143,10 @@ class RelaxedObjective:
         task, rows = self.task, self.rows
         task.spend(len(x))
         residuals, jacobians = rows.core.evaluate(task.targets, task.posture, np.ascontiguousarray(x), MUST)
+        costs = (residuals * residuals).sum(axis=1)
+        k = int(costs.argmin())
+        if costs[k] < task._best[0]:  # what a solve without an answer gives
+            task._best = (float(costs[k]), np.array(x[k]))
         if self.stops and rows.all_within(residuals[0]) and (x[0] == task.clip(x[0])).all():
             raise Converged(np.array(x[0]))
         loss, loss_slope = rows.losses(residuals, self.method.width, self.method.growth)
@@ -204,7 +211,7 @@ class Rows:
             turns += [term.unit == "rad"] * count
             lengths += [term.unit == "m"] * count
             # The core's residual is multiplied by the weight; losses want metres and radians.
-            weights += [(weight, goal.weight**2)] * count
+            weights += [(weight or 1.0, goal.weight**2)] * count
             lower += [-np.inf] * count if bands is None else bands[:, 0].tolist()
             upper += [np.inf] * count if bands is None else bands[:, 1].tolist()
         self.scales, self.weights = np.array(weights).T
