@@ -18,25 +18,25 @@ def studio(
 ) -> None:
     """Open the studio and print its address. Ctrl-C ends it. Files are read and written below this folder only."""
     import signal
+    import sys
     import threading
     import webbrowser
 
     from memetik.scene.scene import Scene
     from memetik.studio.app import Studio
+    from memetik.studio.setup import SetUp
 
     ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
     around = None if scene is None else Scene.load(scene)
-    setup = robot if robot.endswith(".json") else None
-    with Studio("panda" if setup else robot, around, host=host, port=port, token=token) as opened:
-        if setup:
-            opened.setup.load(setup)
-            opened.loop.post(lambda: None)
+    shown = SetUp.from_file(robot) if robot.endswith(".json") else robot
+    with Studio(shown, around, host=host, port=port, token=token) as opened:
         if as_json:
             print_json("memetik.studio/1", {"address": opened.address, "robot": opened.state.robot.name})
         else:
-            print(f"memetik studio: {opened.address}", flush=True)
+            print(f"memetik studio: {opened.address}")
+        sys.stdout.flush()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: ended.set())
         if not no_browser:
             webbrowser.open(opened.address)
         ended.wait()

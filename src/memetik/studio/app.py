@@ -41,7 +41,7 @@ VIEW = np.array([0.95, 0.8, 0.45])
 class Studio:
     """Opens at once; `address` is what a browser opens, `close()` ends it.
 
-    robot   bundled name, path, or a Robot.
+    robot   bundled name, path, a Robot, or a whole SetUp.
     scene   a Scene to begin with.
     folder  where files are read and written; none outside it.
     host, port, token  see `memetik.studio.server.open_server`.
@@ -49,7 +49,7 @@ class Studio:
 
     def __init__(
         self,
-        robot: str | Robot = "panda",
+        robot: str | Robot | SetUp = "panda",
         scene: Scene | None = None,
         *,
         folder: Any = ".",
@@ -57,7 +57,12 @@ class Studio:
         port: int | None = None,
         token: str | None = None,
     ):
-        self.setup = SetUp(robot, scene)
+        if isinstance(robot, SetUp):
+            self.setup = robot
+            if scene is not None:
+                self.setup.use_scene(scene)
+        else:
+            self.setup = SetUp(robot, scene)
         self.folder = Folder(folder)
         self.solver = LiveSolver()
         self.player = Player()

@@ -52,7 +52,7 @@ def form_of(goal: Goal) -> list[Entry]:
         if isinstance(value, np.ndarray) and value.shape in ((4, 4), (3, 3)):
             lines += _pose_lines(f.name, value)
         elif f.name == "loss":
-            lines.append(Entry("loss", _loss_text(value), hint='A name, or {"type": "Huber", "delta": 0.01}.'))
+            lines.append(Entry("loss", _loss_text(goal.loss), hint='A name, or {"type": "Huber", "delta": 0.01}.'))
         else:
             lines.append(Entry(f.name, _text(_plain(value)), _CHOICES.get(f.name, ()), _hint(f.name)))
     return lines

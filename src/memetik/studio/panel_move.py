@@ -198,7 +198,7 @@ class MovePanel:
         times, groups = curves(self.plan.trajectory, robot, names, _SAMPLES)
         with self._curves:
             for title, rows, bounds in groups:
-                series = [{"label": "t"}]
+                series: list[dict[str, Any]] = [{"label": "t"}]
                 series += [{"label": name, "stroke": _hue(k, len(names)), "width": 2} for k, name in enumerate(names)]
                 data = [times, *rows]
                 for bound in bounds:

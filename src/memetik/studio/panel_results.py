@@ -213,8 +213,8 @@ class ResultsPanel:
         import trimesh
 
         self._reach.content = picture.sentence
-        mesh = trimesh.Trimesh(picture.vertices, picture.faces, process=False)
-        mesh.visual = trimesh.visual.ColorVisuals(mesh, vertex_colors=(255 * picture.colors).astype(np.uint8))
+        colors = (255 * picture.colors).astype(np.uint8)
+        mesh = trimesh.Trimesh(picture.vertices, picture.faces, vertex_colors=colors, process=False)
         if self._heat is not None:
             self._heat.remove()
         self._heat = self._studio.server.scene.add_mesh_trimesh(fresh("/results/heat"), mesh, scale=1.0)

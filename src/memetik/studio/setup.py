@@ -69,6 +69,16 @@ class SetUp:
         self._future: list[tuple[str, State]] = []
         self._merging: Any = None
 
+    @classmethod
+    def from_file(cls, path: Any) -> SetUp:
+        """A set-up that was saved, or any problem file."""
+        from memetik.studio.files import load_setup
+
+        loaded = load_setup(path)
+        setup = cls(loaded.robot)
+        setup._state = loaded
+        return setup
+
     @property
     def state(self) -> State:
         """What is, now."""
