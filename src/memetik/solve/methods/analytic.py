@@ -66,7 +66,7 @@ class Analytic(Search):
         given = self.function(pose)
         task.spend(1)
         for x in self._ordered(task, () if given is None else given, start):
-            if task.offer(self._polished(task, x)):
+            if tolerances_of(task.problem).offer(task, self._polished(task, x)):
                 return
 
     def _ordered(self, task: Task, given: Iterable[Any], start: np.ndarray) -> list[np.ndarray]:

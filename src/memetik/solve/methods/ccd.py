@@ -11,6 +11,7 @@ import numpy as np
 from memetik.solve.methods.checks import check_count, check_range
 from memetik.solve.methods.method import Search
 from memetik.solve.methods.serial import Frames, check_poses, point_pull, prismatic_variables, rotation_pull
+from memetik.solve.methods.tolerances import tolerances_of
 
 if TYPE_CHECKING:
     from memetik.solve.methods.task import Task, WantedPose
@@ -56,7 +57,7 @@ class Ccd(Search):
         for sweep in range(self.sweeps):
             frames.at(x)
             error = self._sum(frames)
-            if error < CLOSE and task.offer(x):
+            if error < CLOSE and tolerances_of(task.problem).offer(task, x):
                 return
             if sweep % self.patience == 0:
                 if error > (1.0 - self.progress) * reference:

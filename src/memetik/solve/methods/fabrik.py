@@ -12,6 +12,7 @@ from memetik.solve.methods.ccd import CLOSE, best_turn
 from memetik.solve.methods.checks import check_count, check_range
 from memetik.solve.methods.method import Search
 from memetik.solve.methods.serial import check_poses, point_pull, prismatic_variables, rotation_about, rotation_pull
+from memetik.solve.methods.tolerances import tolerances_of
 
 if TYPE_CHECKING:
     from memetik.solve.methods.task import Task
@@ -61,7 +62,7 @@ class Fabrik(Search):
         for iteration in range(self.iterations):
             chain.at(x)
             error = chain.error(self.rotation_scale)
-            if error < CLOSE and task.offer(x):
+            if error < CLOSE and tolerances_of(task.problem).offer(task, x):
                 return
             if iteration % self.patience == 0:
                 if error > (1.0 - self.progress) * reference:

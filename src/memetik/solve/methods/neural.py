@@ -91,13 +91,12 @@ class Neural(Search):
 
     def search(self, task: Task, start: np.ndarray) -> None:
         network, sight = self.network(task.problem), Sight(task.problem)
-        wanted = sight.wanted(task)
+        wanted, tolerances = sight.wanted(task), tolerances_of(task.problem)
         if self.kind == "direct":
             x = task.clip(sight.middle + sight.half * network(sight.seen(wanted)[None])[0])
-            task.cost(x)
-            task.offer(x)
+            tolerances.offer(task, x)
             return
-        tolerances, x = tolerances_of(task.problem), start
+        x = start
         for _ in range(self.iterations):
             if tolerances.hold(task.residuals(x)):
                 task.offer(x)

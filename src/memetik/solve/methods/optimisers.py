@@ -96,7 +96,7 @@ class Scipy(Search):
 
     def search(self, task: Task, start: np.ndarray) -> None:
         objective = Objective(task, bounded=SCIPY[self.algorithm][1])
-        task.offer(minimise_by_scipy(self.algorithm, objective, task, start, self.iterations))
+        objective.tolerances.offer(task, minimise_by_scipy(self.algorithm, objective, task, start, self.iterations))
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,8 @@ class Nlopt(Search):
     def search(self, task: Task, start: np.ndarray) -> None:
         local = NLOPT[self.algorithm].startswith("L")
         most = self.evaluations or (LOCAL_EVALUATIONS if local else 0)
-        task.offer(minimise_by_nlopt(self.algorithm, Objective(task, bounded=True), task, start, most))
+        objective = Objective(task, bounded=True)
+        objective.tolerances.offer(task, minimise_by_nlopt(self.algorithm, objective, task, start, most))
 
 
 class Objective:

@@ -24,6 +24,7 @@ from memetik.solve.methods.optimisers import (
     minimise_by_scipy,
 )
 from memetik.solve.methods.relaxed_losses import groove, swamp_groove
+from memetik.solve.methods.tolerances import tolerances_of
 
 if TYPE_CHECKING:
     from memetik.solve.methods.task import Task
@@ -109,7 +110,7 @@ class Relaxed(Search):
     def search(self, task: Task, start: np.ndarray) -> None:
         if task.base is not None:
             raise InvalidInputError("relaxed takes the robot where it stands: place it with robot.at(base).")
-        task.offer(self.minimise(RelaxedObjective(self, task), task, start))
+        tolerances_of(task.problem).offer(task, self.minimise(RelaxedObjective(self, task), task, start))
 
     def minimise(self, objective: Any, task: Task, start: np.ndarray) -> np.ndarray:
         """Where the optimiser ends that starts at `start`."""

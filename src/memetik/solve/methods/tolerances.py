@@ -10,6 +10,7 @@ import numpy as np
 from memetik.goals.base import MUST
 
 if TYPE_CHECKING:
+    from memetik.solve.methods.task import Task
     from memetik.solve.problem import Problem
 
 
@@ -26,6 +27,14 @@ class Tolerances:
         """Whether weighted residuals (rows,) are within all tolerances. Goals with losses of their own may be judged
         too late; whether an answer counts is decided where it is offered."""
         return bool((np.add.reduceat(residuals * residuals, self._starts) <= self._squares).all())
+
+    def offer(self, task: Task, x: np.ndarray) -> bool:
+        """Offers the end of a search to its task. One that does not meet the goals is not told of as turned away."""
+        if task.offer(x):
+            return True
+        task.rejected -= 1
+        task.rejected += self.hold(task.residuals(x))
+        return False
 
 
 _known: weakref.WeakKeyDictionary[Problem, Tolerances] = weakref.WeakKeyDictionary()
