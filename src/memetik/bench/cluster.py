@@ -6,7 +6,7 @@ therefore the same wherever it is done, and an item whose worker died is simply 
 
 from __future__ import annotations
 
-import math
+import logging
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -111,6 +111,10 @@ def workers(cluster: str | None = None, count: int | None = None) -> Iterator[Wo
         from distributed import Client, LocalCluster
     except ImportError:
         raise MissingExtraError("distributed", "bench", "a cluster") from None
+    if not logging.getLogger().isEnabledFor(logging.DEBUG):
+        # Workers that die are done without; the scheduler's account of it is for those who ask (memetik -v).
+        for name in ("distributed", "distributed.nanny", "distributed.worker", "distributed.scheduler"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     if cluster == LOCAL:
         options: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "ERROR"}
         with LocalCluster(n_workers=count, **options) as processes, Client(processes) as client:
@@ -126,11 +130,6 @@ def workers(cluster: str | None = None, count: int | None = None) -> Iterator[Wo
     with client:
         _check_versions(client, cluster)
         yield Workers(client)
-
-
-def items_per_task(seconds_per_item: float, seconds_per_task: float = 0.2) -> int:
-    """How many items to put in a task so that handing it over (a few milliseconds) does not weigh."""
-    return max(1, math.ceil(seconds_per_task / max(seconds_per_item, 1e-9)))
 
 
 def _check_versions(client: Any, address: str) -> None:
