@@ -30,13 +30,13 @@ def studio(
     around = None if scene is None else Scene.load(scene)
     shown = SetUp.from_file(robot) if robot.endswith(".json") else robot
     with Studio(shown, around, host=host, port=port, token=token) as opened:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: ended.set())
         if as_json:
             print_json("memetik.studio/1", {"address": opened.address, "robot": opened.state.robot.name})
         else:
             print(f"memetik studio: {opened.address}")
         sys.stdout.flush()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: ended.set())
         if not no_browser:
             webbrowser.open(opened.address)
         ended.wait()
