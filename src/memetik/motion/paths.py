@@ -33,6 +33,12 @@ STEPS = (1.0, 0.5, 1.0, 0.25)
 LEAST_SMOOTHING = 2500
 """Postures that shortcuts may look at, besides twice as many as the planner did."""
 
+NEAR = 5e-3
+"""Metres: starts and goals with less clearance are left by small steps first."""
+
+ENOUGH_GOALS = 2
+"""With so many goals, no further ones that nearly touch something are tried."""
+
 NATIVE = ("rrtconnect", "sbl")
 OWN = (*NATIVE, "rrtconnect-exact")
 
@@ -107,7 +113,9 @@ def find_path(
     result = _direct(problem)
     if result is None:
         ends = _Ends(problem)
-        result = ends.failure() or _try_all(ends, runs, begin + timeout, rng, more_goals, step_range)
+        result = ends.failure(more_goals is not None)
+        if result is None:
+            result = _try_all(ends, runs, begin + timeout, rng, more_goals, step_range)
         if result.success and smooth:
             _smooth(space, result, rng, begin + timeout)
             if choose == "best" and len(ends.inner.goals) > 1:
@@ -189,9 +197,11 @@ class _Ends:
         if isinstance(problem.space, SceneSpace):
             self._leave(problem.space)
 
-    def failure(self) -> PathResult | None:
-        """What is wrong before any planner starts."""
-        return None if self._failure is None else PathResult(False, reason=self._failure, tried=self.tried)
+    def failure(self, more: bool) -> PathResult | None:
+        """What is wrong before any planner starts; no goal may be there yet if there will be more."""
+        if self._failure is None and (more or len(self.inner.goals)):
+            return None
+        return PathResult(False, reason=self._failure or "no goal can be left", tried=self.tried)
 
     def complete(self, result: PathResult) -> None:
         """Put the ways beside start and goal back on a path, and the goal's own number."""
@@ -212,66 +222,63 @@ class _Ends:
         self.outer = _replaced(self.outer, goals=np.concatenate([self.outer.goals, goals]))
         rows = list(self.inner.goals)
         for index, goal in enumerate(goals):
-            beside = None if not isinstance(space, SceneSpace) or space.is_surely_free(goal) else beside_of(space, goal)
+            beside = None
+            if isinstance(space, SceneSpace) and space.clearance(goal, NEAR) < NEAR:
+                beside = beside_of(space, goal)
             self.goal_ways.append(beside)
-            if isinstance(space, SceneSpace) and beside is None and not space.is_surely_free(goal):
+            if beside is None and isinstance(space, SceneSpace) and not space.is_surely_free(goal):
                 continue
             rows.append(goal if beside is None else beside)
             self.kept.append(first + index)
-        self.inner = _replaced(self.inner, goals=np.array(rows))
+        self.inner = _replaced(self.inner, goals=np.array(rows).reshape(-1, self.outer.goals.shape[1]))
 
     def _leave(self, space: SceneSpace) -> None:
         problem = self.outer
         start = problem.start
-        if not space.is_surely_free(start):
+        if space.clearance(start, NEAR) < NEAR:
             self.start_way = beside_of(space, start)
-            if self.start_way is None:
+            if self.start_way is not None:
+                start = self.start_way
+                self.tried.append("start: nearly touches something; left by small steps")
+            elif not space.is_surely_free(start):
                 self._failure = "the start cannot be left"
                 return
-            start = self.start_way
-            self.tried.append("start: too near to something for the quick model; left by exact geometry")
         rows, self.kept = [], []
         for index, goal in enumerate(problem.goals):
-            if not space.is_surely_free(goal):
-                beside = self.goal_ways[index] = beside_of(space, goal)
-                if beside is None:
-                    self.tried.append(f"goal {index + 1}: too narrow for the quick model, left out")
+            if space.clearance(goal, NEAR) < NEAR:
+                if len(rows) >= ENOUGH_GOALS:  # the way out of this one may take long to prove
                     continue
-                goal = beside
+                beside = self.goal_ways[index] = beside_of(space, goal)
+                if beside is None and not space.is_surely_free(goal):
+                    self.tried.append(f"goal {index + 1}: no way out of it was found, left out")
+                    continue
+                goal = goal if beside is None else beside
             rows.append(goal)
             self.kept.append(index)
-        if not rows:
-            self._failure = "no goal can be left"
-            return
-        self.inner = _replaced(problem, start=np.ascontiguousarray(start), goals=np.array(rows))
+        kept = np.array(rows).reshape(-1, len(start))
+        self.inner = _replaced(problem, start=np.ascontiguousarray(start), goals=kept)
 
 
 def beside_of(space: SceneSpace, q: np.ndarray, rng: int = 0, most: int = 12) -> np.ndarray | None:
-    """A posture near q that the conservative model calls free, with a way to it that exact geometry proves; or None."""
+    """A posture near q that is clear of everything, with a way to it that is proved however near q is; or None."""
     model, robot = space.confinement.certain, space.robot
     generator = np.random.default_rng(rng)
     at = q.copy()
     found: list[np.ndarray] = []
-    for _ in range(most):
-        clear = model.clearance(at, 0.1)
-        if clear > space.margin + 2.0 * space.tolerance:
-            found.append(at)
+    for _ in range(most):  # Gauss-Newton steps on what all contacts lack of the clearance that is wanted
+        cost, slope, normal = model.hinge(at, space.margin + 1.5 * NEAR)
+        if cost <= 0.0:
             break
-        slope = model.gradient(at, 0.1)
-        size = float(slope @ slope)
-        if size < 1e-9:
-            break
-        at = robot.clip(at + slope * np.clip((space.margin + 0.004 - clear) / size, 0.0, 0.2 / np.sqrt(size)))
+        step = np.linalg.solve(normal + 1e-4 * (1.0 + np.trace(normal)) * np.eye(robot.dof), slope)
+        at = robot.clip(at - step * min(1.0, 0.1 / max(float(np.abs(step).max()), 1e-12)))
+        if space.clearance(at, NEAR) > 0.5 * NEAR:
+            found = [at]
     moving = np.abs(robot.upper - robot.lower) > 0.0
-    for size in (0.02, 0.06, 0.15):
+    for size in (0.005, 0.02, 0.06, 0.15):
         near = robot.clip(q + generator.normal(size=(64, robot.dof)) * size * moving)
-        clear = model.clearance(near, 0.1)
-        order = np.argsort(-clear)[:4]
-        found += [near[k] for k in order if clear[k] > space.margin + 2.0 * space.tolerance]
-    for candidate in found[:6]:
-        if space.exact_edge(q, candidate):
-            return candidate
-    return None
+        clear = model.clearance(near, 0.1) - space.margin
+        found += [near[k] for k in np.argsort(-clear)[:3] if clear[k] > 0.5 * NEAR]
+    return next((candidate for candidate in found[:6] if space.way_out(q, candidate)), None)
 
 
 def _try_all(
@@ -285,7 +292,7 @@ def _try_all(
     """Planner after planner, each with tries that take twice as long as the one before."""
     seconds, attempt = FIRST_TRY, 0
     while True:
-        for name, run in runs:
+        for name, run in runs if len(ends.inner.goals) else ():
             left = deadline - time.perf_counter()
             if left <= 0.0:
                 ends.tried.append(f"{attempt} tries in all, {len(ends.inner.goals)} goals")
@@ -300,6 +307,8 @@ def _try_all(
                 return result
         attempt += 1
         seconds *= 2.0
+        if time.perf_counter() > deadline and not len(ends.inner.goals):
+            return PathResult(False, reason="no goal can be left", tried=ends.tried)
         if more_goals is not None and len(ends.outer.goals) < 256:
             further = more_goals(attempt)
             if len(further):

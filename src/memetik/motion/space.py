@@ -24,6 +24,9 @@ TOLERANCE = 5e-4
 COARSE_TOLERANCE = 2e-3
 """Metres, likewise, for first tries and shortcuts."""
 
+FINE_TOLERANCE = 1e-6
+"""Metres, likewise, for the way out of postures that nearly touch something."""
+
 CHECKER_STEP = 5e-3
 """Metres that no point of the robot moves farther than between two questions to a user's checker."""
 
@@ -122,6 +125,8 @@ class SceneSpace(OpenSpace):
         self.core = _core.MotionModel(world, robot.core, slides, self.margin, tolerance)
         # Motions that come this near to something are not worth the effort while there may be others.
         self.coarse = _core.MotionModel(world, robot.core, slides, self.margin, max(tolerance, COARSE_TOLERANCE))
+        # Starts and goals may be nearer than that: the first step away from them is proved however small it is.
+        self.fine = _core.MotionModel(world, robot.core, slides, self.margin, FINE_TOLERANCE)
 
     def is_free(self, q: np.ndarray) -> bool:
         return self.is_surely_free(q) or not self.confinement.touches(q)
@@ -142,13 +147,23 @@ class SceneSpace(OpenSpace):
         """Whether the conservative model proves the straight motion free."""
         return self.core.edge(np.ascontiguousarray(a), np.ascontiguousarray(b)) >= 1.0
 
-    def exact_edge(self, a: np.ndarray, b: np.ndarray) -> bool:
+    def clearance(self, q: np.ndarray, limit: float) -> float:
+        """What the conservative model says that is left beyond the margin, metres, at most `limit`."""
+        return self.confinement.certain.clearance(q, limit + self.margin) - self.margin
+
+    def way_out(self, a: np.ndarray, b: np.ndarray) -> bool:
+        """As `edge`, where a may all but touch something: by ever smaller steps."""
+        fine = self.fine.edge(np.ascontiguousarray(a), np.ascontiguousarray(b)) >= 1.0
+        return fine or self.exact_edge(a, b, FINE_TOLERANCE)
+
+    def exact_edge(self, a: np.ndarray, b: np.ndarray, tolerance: float | None = None) -> bool:
         """Whether exact geometry proves it; slower, and decides what is too narrow for the conservative model."""
         from memetik.motion.certify import prove_motion
 
-        return prove_motion(
-            self, lambda t: a + t[:, None] * (b - a), lambda low, high: np.abs(b - a) * (high - low) / 2
-        )
+        def spread(low: float, high: float) -> np.ndarray:
+            return np.abs(b - a) * (high - low) / 2
+
+        return prove_motion(self, lambda t: a + t[:, None] * (b - a), spread, tolerance or self.tolerance)
 
     def states(self, q: np.ndarray, spread: np.ndarray) -> np.ndarray:
         out = np.empty(len(q), dtype=np.uint8)
