@@ -50,7 +50,7 @@ class Table:
     evaluations: Mapping[str, int] = field(default_factory=dict)
     position: float = 1e-5
     rotation: float = 1e-5
-    most: int = 200_000
+    most: int = 60_000
     """Evaluations up to which the anchor is looked for."""
     self_collision: bool = False
 

@@ -21,6 +21,7 @@ import method_tables
 import numpy as np
 from method_tables import Row, Table
 from peers.report import Report
+from rich.console import Console
 from rich.progress import track
 
 import memetik as mk
@@ -69,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--kinematics", action="store_true", help="incremental and extrapolated kinematics beside lanes"
     )
     options = parser.parse_args(arguments)
-    report = Report()
+    report = Report(Console(width=150, highlight=False))
     known = method_tables.tables()
     others = options.bars or options.full_body or options.map or options.ablations or options.kinematics
     wanted = options.tables if options.tables is not None else ([] if others else [""])
@@ -115,7 +116,7 @@ def run_table(report: Report, table: Table, targets: int, only: list[str] | None
             solved = results[row.label].within(budget * row.share)
             low, high = wilson_interval(int(solved.sum()), len(solved))
             cells[row.label] += [
-                f"{100 * solved.mean():.1f} ({100 * low:.1f}-{100 * high:.1f})", f"{row.source[robot]:.2f}",
+                f"{100 * solved.mean():.1f} ({100 * low:.0f}-{100 * high:.0f})", f"{row.source[robot]:.2f}",
             ]  # fmt: skip
         verdicts += [
             verdict(table, results, budget, robot, better, worse)
