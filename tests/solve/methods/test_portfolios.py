@@ -257,6 +257,34 @@ def test_moveits_kinematics_become_a_preset(tmp_path):
         M.preset_from_moveit(tmp_path / "kinematics.yaml", "odd")
 
 
+@pytest.mark.parametrize(
+    ("plugin", "more", "name"),
+    [
+        ("kdl_kinematics_plugin/KDLKinematicsPlugin", "", "kdl"),
+        ("lma_kinematics_plugin/LMAKinematicsPlugin", "", "lma"),
+        ("bio_ik/BioIKKinematicsPlugin", "", "bio2_memetic"),
+        ("bio_ik/BioIKKinematicsPlugin", "mode: gd_c_4", "gd_c_4"),
+        ("bio_ik/BioIKKinematicsPlugin", "mode: optlib_lbfgsb_r_4", "lbfgsb"),
+        ("bio_ik/BioIKKinematicsPlugin", "mode: optlib_nm", "nelder_mead"),
+        ("pick_ik/PickIkPlugin", "mode: local", "pick_local"),
+    ],
+)
+def test_plugins_of_moveit_are_methods_of_that_name(tmp_path, plugin, more, name):
+    text = f"arm: {{kinematics_solver: {plugin}, kinematics_solver_timeout: 0.005{', ' + more if more else ''}}}"
+    (tmp_path / "kinematics.yaml").write_text(text)
+    preset = M.preset_from_moveit(tmp_path / "kinematics.yaml", "arm")
+    assert preset.method == method_named(name)
+    assert preset.options == {"timeout": 0.005}
+    assert preset.ignored == ()
+
+
+def test_every_method_comes_back_from_a_preset(tmp_path):
+    for name in M.METHODS:
+        if name != "analytic":
+            M.Preset(name).save(tmp_path / "method.json")
+            assert M.load_preset(tmp_path / "method.json").method == method_named(name)
+
+
 def test_methods_pickle():
     for name, entry in M.METHODS.items():
         if name != "analytic":

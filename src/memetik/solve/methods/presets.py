@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 SCHEMA = "memetik.method/1"
 
+_BIO_IK = {
+    "neural2": "neural_direct", "optlib_bfgs": "bfgs", "optlib_cgd": "cg", "optlib_gd": "gd_r", "optlib_lbfgs": "lbfgs",
+    "optlib_lbfgsb": "lbfgsb", "optlib_nm": "nelder_mead", "optlib_nd": "newton",
+}  # fmt: skip
+"""Modes of bio_ik that have another name here."""
+
 
 @dataclass(frozen=True)
 class Preset:
@@ -185,7 +191,9 @@ def _moveit_method(solver: str, entries: dict[str, Any]) -> Any:
         mode = str(entries.pop("solve_type", "Speed")).lower()
         return Trac({"manipulation1": "manip1", "manipulation2": "manip2"}.get(mode, mode))
     if "bio" in name:
-        return str(entries.pop("mode", "bio2_memetic"))
+        mode = str(entries.pop("mode", "bio2_memetic"))
+        # optlib_bfgs_r_4 and the like: how often and on how many threads it restarts is the solve's business here.
+        return _BIO_IK.get(mode.split("_r")[0].rstrip("_248") if mode.startswith("optlib") else mode, mode)
     if "pick" in name:
         return "pick_local" if entries.pop("mode", "global") == "local" else "pick"
     for ours in ("kdl", "lma"):
