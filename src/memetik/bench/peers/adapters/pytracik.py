@@ -27,6 +27,12 @@ class PyTracIk:
             for share in (0.0625, 0.125, 0.25, 0.5, 1.0)
         ]  # fmt: skip
 
+        # It misreads the limits of some descriptions.
+        largest = float(np.finfo(np.float32).max)
+        lower, upper = np.maximum(task.lower, -largest).tolist(), np.minimum(task.upper, largest).tolist()
+        for _, solver in self.solvers:
+            pytracik.set_joint_limits(solver, lower, upper)
+
     def solve(self, target, seed, timeout):
         solver = next((s for limit, s in self.solvers if limit >= 0.999 * timeout), self.solvers[-1][1])
         answer = self.ik(solver, seed, *target[:3, 3].tolist(), *quaternion(target[:3, :3]))
