@@ -127,6 +127,14 @@ def test_the_same_command_does_nothing_twice_and_more_trials_add_only_theirs(tmp
     assert (more.before, more.new) == (8, 16)
 
 
+def test_lost_solvers_are_asked_again_on_demand_only(tmp_path):
+    spec = small("memetic", *bad("Raiser"), targets=3)
+    run(spec, tmp_path / "s.db")
+    assert run(spec, tmp_path / "s.db").new == 0
+    assert run(spec, tmp_path / "s.db", retry=True).new == 3
+    assert statuses(tmp_path / "s.db", "Raiser") == ["error"] * 3
+
+
 def test_several_cores_and_work_bounds_give_the_same_postures_as_one(tmp_path):
     spec = small("memetic", scenarios=("Random", "Shelf"), trials=2, evaluations=3000)
     run(spec, tmp_path / "one.db")

@@ -65,12 +65,18 @@ class Outcome:
 
 
 def run(
-    spec: Spec, store: str | os.PathLike[str], progress: Progress | None = None, *, cluster: str | None = None
+    spec: Spec,
+    store: str | os.PathLike[str],
+    progress: Progress | None = None,
+    *,
+    cluster: str | None = None,
+    retry: bool = False,
 ) -> Outcome:
     """Does what a specification asks for, but for results that the store has already.
 
     Every result is in the store as soon as it is known; after an interruption the same call goes on.
     cluster: the address of a dask scheduler, or "local"; its workers do the solving, this process keeps the store.
+    retry: also ask again for targets at which a solver hung, crashed, raised or ate memory.
     """
     progress, begin = progress or Progress(), time.monotonic()
     spec = spec.checked()
@@ -81,6 +87,8 @@ def run(
         for text in remarks:
             progress.say(text)
         units = prepare_units(spec, contestants, opened, stable, outcome, progress)
+        for r in (r for unit in units for r in unit.runs if retry):
+            opened.forget_lost(r)
         items = _pending(spec, units, opened, outcome)
         if spec.budget is not None:
             spec = replace(spec, budget=max(spec.budget - (time.monotonic() - begin), 0.0))

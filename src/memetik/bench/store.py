@@ -1,7 +1,7 @@
 """Results in one SQLite file: what was asked, of whom, on which machine, and what came of it.
 
 Every finished target is committed at once (write-ahead log), so that a process that is killed loses none, and several
-processes may write to one file. Rows are never changed; a second result for the same run, target and trial is ignored.
+processes may write to one file. A second result for the same run, target and trial is ignored.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ STATUSES = {
     "abandoned": "not asked: the solver had to be restarted too often before",
 }
 """What may become of a target."""
+
+LOST = ("stopped", "crashed", "memory", "error", "abandoned")
+"""Statuses that say nothing about a target, only that its solver was not there."""
 
 RESULT_COLUMNS = (
     ("robot", "U64"), ("scenario", "U64"), ("solver", "U64"), ("label", "U96"), ("timeout", "f8"), ("seeding", "U32"),
@@ -213,6 +216,12 @@ class Store:
     def finished(self, run: Run) -> set[tuple[int, int]]:
         """The (target, trial) that have a result."""
         return set(self._rows("SELECT target, trial FROM results WHERE run = ?", (run.key,)))
+
+    def forget_lost(self, run: Run) -> int:
+        """Removes the results of a run that came about because its solver was lost, or not asked; how many."""
+        marks = ", ".join("?" * len(LOST))
+        done = self._connection.execute(f"DELETE FROM results WHERE run = ? AND status IN ({marks})", (run.key, *LOST))
+        return done.rowcount
 
     def merge(self, other: str | os.PathLike[str]) -> int:
         """Takes over all rows of another store that are not here yet; how many results came.

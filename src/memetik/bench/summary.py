@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from memetik.bench.store import Store
+from memetik.bench.store import LOST, Store
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def summary(store: Store, **chosen: Iterable[str] | None) -> list[Line]:
             len(solved) / len(fair) if len(fair) else float("nan"), float(times.mean()), float(np.median(times)),
             float(np.percentile(times, 99)), float(spent.mean()) if len(fair) else float("nan"),
             int((rows.status == "false").sum()),
-            int(np.isin(rows.status, ("stopped", "crashed", "memory", "error", "abandoned")).sum()), run.note,
+            int(np.isin(rows.status, LOST).sum()), run.note,
         ))  # fmt: skip
     return lines
 

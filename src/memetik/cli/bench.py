@@ -40,6 +40,7 @@ def run(
     grace: float = typer.Option(None, help="Seconds after the timeout until a solver is ended.", show_default="1"),
     budget: float = typer.Option(None, help="Seconds after which no further target is begun."),
     cluster: str = typer.Option(None, help="Run on a dask cluster: its address, or 'local'."),
+    retry: bool = typer.Option(False, "--retry", help="Ask again where a solver hung, crashed or raised."),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Run solvers on robots in scenarios. Nothing is asked twice: the same command goes on where it was stopped."""
@@ -59,7 +60,7 @@ def run(
     outcome, progress = None, cast(Any, _Bars())
     try:
         with progress:
-            outcome = run_benchmark(chosen, store, progress, cluster=cluster)
+            outcome = run_benchmark(chosen, store, progress, cluster=cluster, retry=retry)
     except KeyboardInterrupt:
         print("memetik: interrupted.", file=sys.stderr)
     with Store(store) as opened:
