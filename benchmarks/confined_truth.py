@@ -34,7 +34,7 @@ class Truth:
         for link in robot.description.links:
             for item in link.collisions:
                 self.moving.append((link.name, self._frame(link.name), _shape(item.shape), np.asarray(item.origin)))
-        self.still: list[tuple[str, Any, coal.Transform3s, np.ndarray | None]] = []
+        self.still: list[tuple[str, Any, coal.Transform3s, _Inside | None]] = []
         touch: set[frozenset[str]] = {frozenset(pair) for pair in scene.allowed}
         for item in scene:
             if item.link is not None:
@@ -42,7 +42,7 @@ class Truth:
                 touch |= {frozenset((item.name, name)) for name in (item.link, *item.touch)}
                 continue
             triangles = getattr(item.shape, "triangles", None)
-            inside = None if triangles is None else triangles @ item.pose[:3, :3].T + item.pose[:3, 3]
+            inside = None if triangles is None else _Inside(triangles @ item.pose[:3, :3].T + item.pose[:3, 3])
             self.still.append((item.name, _shape(item.shape), _transform(item.pose), inside))
         touch |= {frozenset(pair[:2]) for pair in robot.description.semantics.disabled_pairs}
         touch |= self._neighbours()
@@ -77,7 +77,7 @@ class Truth:
             _, shape, place, inside = self.still[b]
             if coal.collide(self.moving[a][2], places[a], shape, place, request, coal.CollisionResult()):
                 return False
-            if inside is not None and _is_inside(inside, poses[a][:3, 3]):
+            if inside is not None and inside.holds(poses[a][:3, 3]):
                 return False
         return not any(
             coal.collide(self.moving[a][2], places[a], self.moving[b][2], places[b], request, coal.CollisionResult())
@@ -196,15 +196,18 @@ def _angle(turn: np.ndarray) -> float:
     return 2.0 * float(np.arcsin(min(1.0, chord)))
 
 
-def _is_inside(triangles: np.ndarray, point: np.ndarray) -> bool:
-    low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
-    return bool((point > low).all() and (point < high).all()) and _winding(triangles, point) > 0.5
+class _Inside:
+    """Which points are inside closed triangles (T, 3, 3): by their solid angle."""
 
+    def __init__(self, triangles: np.ndarray):
+        self._triangles = triangles
+        self._low, self._high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
 
-def _winding(triangles: np.ndarray, point: np.ndarray) -> float:
-    """The solid angle of triangles (T, 3, 3) seen from a point, over 4 pi."""
-    a, b, c = np.moveaxis(triangles - point, 1, 0)
-    la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
-    above = np.einsum("ij,ij->i", a, np.cross(b, c))
-    below = la * lb * lc + (a * b).sum(1) * lc + (b * c).sum(1) * la + (c * a).sum(1) * lb
-    return float(np.arctan2(above, below).sum() / (2.0 * np.pi))
+    def holds(self, point: np.ndarray) -> bool:
+        if (point <= self._low).any() or (point >= self._high).any():
+            return False
+        a, b, c = np.moveaxis(self._triangles - point, 1, 0)
+        la, lb, lc = (np.sqrt(np.einsum("ij,ij->i", v, v)) for v in (a, b, c))
+        above = np.einsum("ij,ij->i", a, np.cross(b, c))
+        below = la * lb * lc + (a * b).sum(1) * lc + (b * c).sum(1) * la + (c * a).sum(1) * lb
+        return float(np.arctan2(above, below).sum()) > np.pi
