@@ -156,8 +156,10 @@ def batch(arguments: argparse.Namespace, clock: Callable[[], float]) -> bool:
     for name in TANKS:
         case = tank(name, argparse.Namespace(targets=1000))
         alone = case.targets[:: max(1, 1000 // arguments.targets)]
+        seeds = sample_postures(case.problem.robot, len(alone), 100)
         begin = clock()
-        solved = sum(case.problem.solve(target, rng=(0, k)).success for k, target in enumerate(alone))
+        pairs = zip(alone, seeds, strict=True)
+        solved = sum(case.problem.solve(t, seed=q, rng=(0, k)).success for k, (t, q) in enumerate(pairs))
         rate = len(alone) / (clock() - begin)
         begin = clock()
         found = case.problem.solve(case.targets)
@@ -199,7 +201,7 @@ def room(robot_name: str, name: str, arguments: argparse.Namespace) -> Case:
 def corridor_part(arguments: argparse.Namespace, clock: Callable[[], float]) -> bool:
     robot = mk.load_robot("racer5_plate")
     surroundings = corridor(count=500)
-    free = (TOLERANCE, TOLERANCE, np.inf)
+    free = (0.7 * TOLERANCE, 0.7 * TOLERANCE, np.inf)  # the tilt, of both axes together, is within the tolerance
     problem = mk.Problem(robot, [mk.Pose(robot.tip, rotation_tolerance=free)], scene=surroundings.scene)
     targets = np.concatenate([surroundings.targets[:1], some(surroundings.targets[1:], min(500, arguments.targets))])
     case = Case("racer5 Corridor", problem, targets, Truth(robot, surroundings.scene), 0.99, free="yaw")

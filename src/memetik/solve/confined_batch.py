@@ -21,8 +21,8 @@ from memetik.solve.guide import Guides
 FIRST_WAVE = 8
 """Elements that are solved on their own."""
 
-HINTS = 3
-"""Answers of neighbours that an element starts from."""
+HINTS = 7
+"""Answers of neighbours that an element starts from: with the seed, as many as advance side by side."""
 
 TURN = 0.1
 """Metres that a turn of about a radian counts, when targets are compared."""
