@@ -136,3 +136,16 @@ def test_distances_of_a_slice_are_those_of_the_shapes() -> None:
     points = np.array([[0.0, 0.0, 1.0], [0.5, 0.0, 0.0], [0.7, 0.0, 0.5]])
     expected = [min(1.0, np.hypot(0.4, 0.9)), -0.1, np.hypot(0.1, 0.4)]
     np.testing.assert_allclose(scene_distance(list(scene), points), expected, atol=1e-12)
+
+
+def test_robots_with_meshes_are_drawn_whole(server) -> None:
+    from pathlib import Path
+
+    import pinocchio
+
+    share = next(p / "share" for p in Path(pinocchio.__file__).parents if (p / "share/example-robot-data").is_dir())
+    robot = mk.load_robot(str(share / "example-robot-data/robots/ur_description/urdf/ur5_robot.urdf"))
+    view = RobotView(server, robot, "/meshes")
+    assert view.problems == []
+    assert all(meshes for meshes in view._meshes.values())
+    view.remove()

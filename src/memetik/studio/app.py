@@ -232,9 +232,19 @@ class Studio:
         self._explain()
 
     def _explain(self) -> None:
-        if self.solution is not self._explained:
-            self._explained = self.solution
-            self.pose_panel.explain(explained(self.solution))
+        """Says why, once nothing is in a hand: reasons of what is not solved take a while to find."""
+        if self.solution is self._explained or self.gizmos.dragging:
+            return
+        self._explained = solution = self.solution
+        if solution is None or solution.success:
+            self.pose_panel.explain(explained(solution))
+            return
+        self.pose_panel.explain("Looking for the reason…")
+        self.in_background(lambda: explained(solution), lambda text: self._tell_reason(solution, text), None)
+
+    def _tell_reason(self, solution: Solution, text: str | None) -> None:
+        if self.solution is solution and text is not None:
+            self.pose_panel.explain(text)
 
     def _paint(self) -> None:
         colors = {self.chosen_link: CHOSEN} if self.chosen_link else {}

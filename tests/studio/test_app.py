@@ -1,0 +1,106 @@
+"""A studio without a browser: its loop, its messages, its explanation."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import memetik as mk
+from memetik.studio.app import Studio
+from memetik.studio.loop import Loop
+
+
+@pytest.fixture
+def studio(tmp_path) -> Iterator[Studio]:
+    with Studio("panda", port=0, folder=tmp_path) as opened:
+        yield opened
+
+
+def ask(studio: Studio, action) -> None:
+    studio.loop.post(action)
+    assert studio.loop.wait_idle(30.0)
+
+
+def test_a_target_out_of_reach_is_explained_and_the_nearest_posture_shown(studio: Studio) -> None:
+    far = np.array(studio.state.goals[0].target)
+    far[0, 3] = 3.0
+    ask(studio, lambda: studio.setup.drag(studio.state.goals[0].name, far))
+    assert studio.solution is not None
+    assert not studio.solution.success
+    end = time.monotonic() + 30.0
+    while "misses" not in studio.pose_panel._explanation.content and time.monotonic() < end:
+        time.sleep(0.05)
+    assert "Proved" in studio.pose_panel._explanation.content
+    assert "Not solved" in studio.status.content
+    reached = studio.state.robot.pose("panda_hand_tcp", studio.state.q)[0, 3]
+    assert reached > 0.6  # stretched towards it
+
+
+def test_errors_in_actions_become_messages_and_the_loop_goes_on(studio: Studio, monkeypatch) -> None:
+    told: list[tuple[str, str]] = []
+    monkeypatch.setattr(studio, "notify", lambda title, text, *_, **__: told.append((title, text)))
+    event = SimpleNamespace(client=None, client_id=0)
+    studio.do(event, lambda: studio.setup.remove_goal("nothing"))
+    studio.do(event, lambda: 1 / 0)
+    ask(studio, lambda: studio.setup.add_goal("Center"))
+    assert "nothing" in told[0][1]
+    assert "ZeroDivisionError" in told[1][1]
+    assert [wanted.name for wanted in studio.state.goals][-1] == "center"
+
+
+def test_values_that_the_studio_sets_itself_ask_for_nothing(studio: Studio) -> None:
+    before = studio.state
+    studio.do(SimpleNamespace(client=None, client_id=None), lambda: studio.setup.add_goal("Center"))
+    assert studio.loop.wait_idle()
+    assert studio.state.goals is before.goals
+
+
+def test_sliders_show_what_was_solved(studio: Studio) -> None:
+    target = np.array(studio.state.goals[0].target)
+    target[:3, 3] += (0.05, 0.1, 0.0)
+    ask(studio, lambda: studio.setup.drag(studio.state.goals[0].name, target))
+    values = [slider.value for slider in studio.joints_panel._sliders]
+    np.testing.assert_allclose(values, studio.state.q, atol=6e-4)
+
+
+def test_another_robot_has_its_own_sliders_and_gizmos(studio: Studio) -> None:
+    ask(studio, lambda: studio.file_panel.open_robot("pr2"))
+    assert len(studio.joints_panel._sliders) == mk.load_robot("pr2").dof
+    assert set(studio.gizmos._nodes) == {wanted.name for wanted in studio.state.goals}
+    ask(studio, studio.setup.undo)
+    assert len(studio.joints_panel._sliders) == 8
+    assert studio.robot_view.robot.name == "panda"
+
+
+def test_of_drags_that_wait_only_the_newest_counts() -> None:
+    done: list[int] = []
+    loop = Loop(lambda: False, lambda: None, lambda *_: None)
+    for number in range(50):
+        loop.post(lambda number=number: done.append(number), "drag")
+    loop.post(lambda: done.append(-1))
+    loop.start()
+    assert loop.wait_idle()
+    loop.stop()
+    assert done == [49, -1]
+
+
+def test_a_quiet_loop_does_nothing(studio: Studio) -> None:
+    assert studio.loop.wait_idle()
+    steps = len(studio.loop.pulse.steps)
+    time.sleep(0.3)
+    assert len(studio.loop.pulse.steps) == steps
+
+
+def test_closing_ends_all_threads(tmp_path) -> None:
+    before = set(threading.enumerate())
+    with Studio("ur5", port=0, folder=tmp_path):
+        pass
+    end = time.monotonic() + 10.0
+    while set(threading.enumerate()) - before and time.monotonic() < end:
+        time.sleep(0.05)
+    assert set(threading.enumerate()) - before == set()
