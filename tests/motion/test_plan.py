@@ -38,8 +38,8 @@ def assert_sound(plan: mk.Plan, scene: mk.Scene | None, limits: MotionLimits | N
     limits = MotionLimits.of(robot) if limits is None else limits
     t = np.arange(0.0, trajectory.duration, 1e-3)
     q = trajectory.at(t)
-    assert (q >= robot.lower - 1e-9).all()
-    assert (q <= robot.upper + 1e-9).all()
+    assert (q >= robot.lower - 2e-7).all()
+    assert (q <= robot.upper + 2e-7).all()
     assert (np.abs(trajectory.velocity(t)) <= limits.velocity * (1.0 + 1e-6) + 1e-9).all()
     assert (np.abs(trajectory.acceleration(t)) <= limits.acceleration * (1.0 + 1e-6) + 1e-9).all()
     np.testing.assert_allclose(trajectory.start, plan.start, atol=1e-9)

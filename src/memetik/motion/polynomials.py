@@ -55,16 +55,26 @@ def piece_bounds(coefficients: np.ndarray, spans: np.ndarray, halvings: int = _H
     A polynomial lies within the hull of its Bernstein coefficients. Each piece is halved a few times, so that the
     hull is little larger than the curve.
     """
+    return np.abs(_control(coefficients, spans, halvings)).max(axis=(1, 2))
+
+
+def piece_ranges(coefficients: np.ndarray, spans: np.ndarray, halvings: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """(pieces, columns) lower and upper bounds of the values of each piece over its span."""
+    parts = _control(coefficients, spans, halvings)
+    return parts.min(axis=(1, 2)), parts.max(axis=(1, 2))
+
+
+def _control(coefficients: np.ndarray, spans: np.ndarray, halvings: int) -> np.ndarray:
+    """(pieces, parts, degree + 1, columns) Bernstein coefficients of the halved pieces."""
     degree = coefficients.shape[1] - 1
     scaled = coefficients * spans[:, None, None] ** np.arange(degree + 1.0)[None, :, None]
-    control = _to_bernstein(degree) @ scaled
+    parts = (_to_bernstein(degree) @ scaled)[:, None]
     if degree < 2:
-        return np.abs(control).max(axis=1)
+        return parts
     left, right = _halves(degree)
-    parts = control[:, None]
     for _ in range(halvings):
         parts = np.concatenate([left @ parts, right @ parts], axis=1)
-    return np.abs(parts).max(axis=(1, 2))
+    return parts
 
 
 @lru_cache

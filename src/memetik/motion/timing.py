@@ -23,6 +23,7 @@ import numpy as np
 from memetik.errors import InvalidInputError, MemetikError, suggest
 from memetik.motion.certify import certify
 from memetik.motion.limits import MotionLimits
+from memetik.motion.polynomials import piece_ranges
 from memetik.motion.space import OpenSpace
 from memetik.motion.trajectory import Trajectory
 
@@ -152,54 +153,57 @@ def distinct(points: np.ndarray) -> np.ndarray:
 
 
 def certified(request: TimingRequest, make: Callable[[np.ndarray], Trajectory]) -> Trajectory:
-    """make(points), with more points on the path's segments until the curves between them are proved free and keep
+    """make(points), with more and more points of the path until the curves between them are proved free and keep
     within the position limits.
 
-    The more points a segment has, the nearer a curve through them is to it.
+    The further points lie on the path with blended corners, which is free: the more there are, the nearer to it is a
+    smooth curve through them.
     """
     points, space = request.points, request.space
+    count, blended = _FIRST_POINTS * (len(points) - 1), None
     while True:
         trajectory = make(points)
-        problem, when = _beyond(trajectory, request.robot)
+        problem, _ = _beyond(trajectory, request.robot)
         if problem is None:
             proof = None if space is None else certify(trajectory, space)
             if proof is None or proof.free:
                 return trajectory
             touching = f" ({' and '.join(proof.pair)})" if proof.pair else ""
-            problem, when = f"cannot be proved free{touching}", proof.time
-        assert when is not None
-        if time.perf_counter() > request.deadline or len(points) > _MOST_POINTS:
+            problem = f"cannot be proved free{touching}"
+        if time.perf_counter() > request.deadline or count > _MOST_POINTS:
             break
-        points = _denser(points, trajectory.at(when))
+        blended = _blends(request) if blended is None else blended
+        points = _spread_out(blended, count)
+        count *= 2
     raise TimingError(f"the curve through the path's points {problem}; try method='blends'.")
 
 
-_MOST_POINTS = 400
-_POSITION_SLACK = 1e-6
+_FIRST_POINTS = 8
+_MOST_POINTS = 800
+_POSITION_SLACK = 1e-7
+
+
+def _spread_out(trajectory: Trajectory, count: int) -> np.ndarray:
+    """(count + 1, dof) postures of a trajectory at equal ways from each other."""
+    dense = trajectory.at(np.linspace(0.0, trajectory.duration, 40 * count))
+    way = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(dense, axis=0), axis=1))])
+    wanted = np.linspace(0.0, way[-1], count + 1)
+    return distinct(np.stack([np.interp(wanted, way, column) for column in dense.T], axis=1))
 
 
 def _beyond(trajectory: Trajectory, robot: Robot) -> tuple[str | None, float | None]:
-    """Which joint a curve takes farthest beyond its limits between points that are within them, and when."""
-    shares = np.linspace(0.0, 1.0, 17)
-    times = (trajectory.times[:-1, None] + np.diff(trajectory.times)[:, None] * shares).ravel()
-    if not len(times):
+    """Which joint a curve takes farthest beyond its limits, by proved bounds, and when."""
+    if len(trajectory) < 2:
         return None, None
-    rows = trajectory.at(times)
-    over = np.maximum(robot.lower - rows, rows - robot.upper)
-    row, joint = np.unravel_index(int(np.argmax(over)), over.shape)
-    if over[row, joint] <= _POSITION_SLACK:
+    low, high = piece_ranges(trajectory.coefficients, np.diff(trajectory.times))
+    over = np.maximum(robot.lower - low, high - robot.upper)
+    if over.max() <= _POSITION_SLACK:
         return None, None
-    name = robot.joint_names[joint]
-    return f"takes joint {name!r} {over[row, joint]:.2g} beyond its limits", float(times[row])
-
-
-def _denser(points: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """With the middles of the segment nearest to a posture and of its two neighbours."""
-    way = np.diff(points, axis=0)
-    share = np.clip(((near - points[:-1]) * way).sum(axis=1) / (way * way).sum(axis=1), 0.0, 1.0)
-    nearest = int(np.argmin(np.linalg.norm(points[:-1] + share[:, None] * way - near, axis=1)))
-    chosen = np.arange(max(nearest - 1, 0), min(nearest + 2, len(way)))
-    return np.insert(points, chosen + 1, points[chosen] + 0.5 * way[chosen], axis=0)
+    piece, joint = np.unravel_index(int(over.argmax()), over.shape)
+    times = np.linspace(trajectory.times[piece], trajectory.times[piece + 1], 64)
+    q = trajectory.at(times)[:, joint]
+    when = float(times[int(np.maximum(robot.lower[joint] - q, q - robot.upper[joint]).argmax())])
+    return f"takes joint {robot.joint_names[joint]!r} {over[piece, joint]:.3g} beyond its position limits", when
 
 
 def _method(name: str) -> Callable[[TimingRequest], Trajectory]:
