@@ -7,6 +7,8 @@ Run: python examples/20_crate_on_the_way.py
 
 import time
 
+from pictures import save_picture
+
 import memetik as mk
 
 robot = mk.load_robot("ur10")
@@ -29,3 +31,4 @@ report = handle.result()
 print(report.explain())
 missed = simulation.pose(robot.tip)[:3, 3] - target[:3, 3]
 print(f"The tool is {1e3 * (missed @ missed) ** 0.5:.3f} mm from its target; contacts: {simulation.touches or 'none'}.")
+save_picture("20_crate_on_the_way", robot, [start, plan.trajectory.positions[-1]], scene)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-LONG = {"15_pick_and_place.py", "17_reach.py"}
+LONG = {"17_reach.py"}
 
 
 @pytest.mark.unsanitized
