@@ -58,7 +58,5 @@ save_animation(
     frame=np.stack([lowest, highest]), azimuth=-0.4, elevation=0.5,
 )  # fmt: skip
 steps = np.abs(np.diff(path[1:], axis=0)).max()
-print(
-    f"{STEPS} steps, {len(problem.variables)} joints, {1e3 * np.mean(times):.1f} ms each; at most {steps:.3f} rad a step"
-)
+print(f"{STEPS} steps of {len(problem.variables)} joints, {1e3 * np.mean(times):.1f} ms each, {steps:.3f} rad at most")
 print(f"finger tips touch the rim to within {1e6 * max(gaps):.0f} um over a turn of {np.degrees(TURN):.0f} degrees")
