@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from planning_problems import (
+from plans.problems import (
     ROBOTS,
     SCENES,
     IndependentCheck,
@@ -69,7 +69,7 @@ def peer(name, robot, scene, starts, poses, timeout):
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "in.json", Path(folder) / "out.json"
         source.write_text(json.dumps(task))
-        command = [python_of(PEERS[name]), str(Path(__file__).with_name("planning_peers.py")), name]
+        command = [python_of(PEERS[name]), str(Path(__file__).parent / "plans" / "worker.py"), name]
         done = subprocess.run([*command, str(source), str(target)], capture_output=True, text=True, check=False)
         if done.returncode != 0 or not target.exists():
             print(f"  {name}: {(done.stderr.strip().splitlines() or ['no answer'])[-1]}", file=sys.stderr)
@@ -163,6 +163,19 @@ def main():
             print("memetik:", entry["note"])
     if options.output:
         Path(options.output).write_text(json.dumps(figures, indent=1))
+    raise SystemExit(0 if bars_hold({f["planner"]: f for f in figures if f["robot"] == "all"}) else 1)
+
+
+def bars_hold(totals):
+    """No fault of ours, at least as many plans as the better peer, and a third of the faster one's median at most."""
+    own, others = totals["memetik"], [figure for name, figure in totals.items() if name != "memetik"]
+    held = own["faulty"] == 0 and own["solved"] >= max((figure["solved"] for figure in others), default=0)
+    medians = [figure["median_ms"] for figure in others if figure["median_ms"] is not None]
+    if medians:
+        print(f"memetik is {min(medians) / own['median_ms']:.1f} times as fast in the median as the faster peer")
+        held = held and min(medians) >= 3.0 * own["median_ms"]
+    print("bars hold" if held else "A BAR DOES NOT HOLD")
+    return held
 
 
 def show(robot, scene, who, figure):

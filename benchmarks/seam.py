@@ -12,7 +12,7 @@ import argparse
 import time
 
 import numpy as np
-from planning_problems import IndependentCheck, plain_urdf
+from plans.problems import IndependentCheck, plain_urdf
 
 import memetik as mk
 from memetik.motion.cartesian import waypoints
@@ -84,6 +84,7 @@ def main():
     parser.add_argument("--robots", default="ur5,panda")
     parser.add_argument("--speed", type=float, default=0.0, help="metres per second of the wire's end; 0: no limit")
     options = parser.parse_args()
+    held = True
     for name in options.robots.split(","):
         robot, scene = cell(name)
         poses = seam(PLACES[name], options.poses)
@@ -94,6 +95,7 @@ def main():
         seconds = time.perf_counter() - begin
         print(f"{name}: {'followed whole' if plan.success else plan.explain()}, fraction {plan.fraction:.3f}, "
               f"planned in {seconds:.2f} s")  # fmt: skip
+        held = held and plan.success
         if not plan.success:
             continue
         gap, angle, step, q = measure(plan, robot, scene, poses)
@@ -106,6 +108,9 @@ def main():
         print(f"  largest joint step between {len(plan.points_on_path)} points {step:.4f} rad; peak velocity "
               f"{used[0]:.3f}, acceleration {used[1]:.3f} of the limits")  # fmt: skip
         print(f"  contacts at 1 kHz: torch and pipe {near}, others {touching or 'none'}")
+        held = held and not touching and gap < 5e-4 and max(used) <= 1.0 + 1e-6 and step < 0.35
+    print("bars hold" if held else "A BAR DOES NOT HOLD")
+    raise SystemExit(0 if held else 1)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Plans the problems of benchmarks/planning.py with one peer; run by that script, with the peer's own Python.
 
-    python planning_peers.py PEER INPUT.json OUTPUT.json
+    python worker.py PEER INPUT.json OUTPUT.json
 
 The input holds the robot (URDF and SRDF text), the obstacles and the problems; the output, per problem, whether the
 peer says it succeeded, the seconds from the target pose to the timed trajectory, and the trajectory's points.

@@ -1,0 +1,1 @@
+"""Problems, checks and peers of the planning benchmarks."""
