@@ -111,11 +111,11 @@ Task = ChainTask | WholeTask
 
 def _pose_asked(scenario: Scenario) -> tuple[bool, Any, Any]:
     """Whether the spin about z is free, and the tolerances, for scenarios that ask one link for a pose."""
-    goals = scenario.goals
-    if len(goals) == 1 and isinstance(goals[0], Pose):
-        return False, goals[0].position_tolerance, goals[0].rotation_tolerance
-    if len(goals) == 2 and isinstance(goals[0], Position) and isinstance(goals[1], AlignAxis):
-        place, way = goals
+    first, second = scenario.goals[0], scenario.goals[-1]
+    if len(scenario.goals) == 1 and isinstance(first, Pose):
+        return False, first.position_tolerance, first.rotation_tolerance
+    if len(scenario.goals) == 2 and isinstance(first, Position) and isinstance(second, AlignAxis):
+        place, way = first, second
         if place.link == way.link and np.array_equal(way.axis, (0.0, 0.0, 1.0)):
             return True, place.tolerance, way.tolerance
     raise Unsupported("it solves for one pose of one link, and this scenario asks for something else")
