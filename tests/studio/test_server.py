@@ -119,7 +119,7 @@ def test_large_uploads_are_dropped_when_they_are_announced_and_when_they_lie() -
     server = SimpleNamespace(
         gui=SimpleNamespace(_current_file_upload_states=states),
         _websock_server=SimpleNamespace(
-            register_handler=lambda kind, handler: handlers.update({kind.__name__: handler})
+            register_handler=lambda kind, handler: handlers.update({kind.__name__: handler}), _live_connections={}
         ),
     )
     told: list[str] = []

@@ -25,6 +25,9 @@ COOKIE = "memetik_studio"
 MAX_UPLOAD_BYTES = 100_000_000
 """Files that are sent through the page may be as large as this."""
 
+TIME_TO_READ = 1.0
+"""Seconds between a refusal and the end of the connection that it concerns."""
+
 _PORTS_TRIED = 50
 
 
@@ -109,24 +112,32 @@ class Gate:
 def limit_uploads(server: Any, complain: Callable[[int, str], None], most: int = MAX_UPLOAD_BYTES) -> None:
     """Drops files that are larger than allowed when they are announced, or when more comes than was announced.
 
-    complain(client_id, sentence) tells the one who sent it.
+    complain(client_id, sentence) tells the one who sent it; soon after, the connection is closed, as a page would go on
+    sending. It connects again by itself.
     """
     from viser import _messages
 
     states = server.gui._current_file_upload_states
 
+    def refuse(client_id: int, transfer: str, text: str) -> None:
+        if states.pop(transfer, None) is not None:
+            complain(client_id, text)
+            connection = server._websock_server._live_connections.get(client_id)
+            if connection is not None:
+                loop = server.get_event_loop()
+                loop.call_later(TIME_TO_READ, lambda: loop.create_task(connection.close()))
+
     def announced(client_id: int, message: Any) -> None:
-        if message.size_bytes > most and states.pop(message.transfer_uuid, None) is not None:
-            complain(
-                client_id,
-                f"{message.filename!r:.80} has {message.size_bytes / 1e6:.0f} MB; {most / 1e6:.0f} MB are accepted.",
-            )
+        if message.size_bytes > most:
+            size, limit = message.size_bytes / 1e6, most / 1e6
+            text = f"{message.filename!r:.80} has {size:.0f} MB; {limit:.0f} MB are accepted."
+            refuse(client_id, message.transfer_uuid, text)
 
     def came(client_id: int, message: Any) -> None:
         state = states.get(message.transfer_uuid)
         if state is not None and state["transferred_bytes"] > most:
-            states.pop(message.transfer_uuid, None)
-            complain(client_id, f"more was sent than the {most / 1e6:.0f} MB that are accepted.")
+            text = f"more was sent than the {most / 1e6:.0f} MB that are accepted."
+            refuse(client_id, message.transfer_uuid, text)
 
     server._websock_server.register_handler(_messages.FileTransferStartUpload, announced)
     server._websock_server.register_handler(_messages.FileTransferPart, came)
