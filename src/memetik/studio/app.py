@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,6 @@ class Studio:
     def _begin(self) -> None:
         self.loop = Loop(self._step, self._rest, self.notify)
         self._aim: Any = None
-        self._drawn: State | None = None
         self._explained: Any = None
         self._refreshed: Any = None
         self._forced = False
@@ -358,6 +358,4 @@ def view_of(points: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _at(state: State, q: np.ndarray) -> State:
-    from dataclasses import replace
-
     return state if q is state.q else replace(state, q=q)

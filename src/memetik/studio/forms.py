@@ -21,7 +21,6 @@ LAST = ("weight", "priority", "name", "loss")
 
 _UNSHOWN = ("surface",)
 _CHOICES = {"part": ("all", "translation", "rotation"), "form": ("pairs", "least")}
-_POSES = ("target", "offset", "fallback", "surface_pose")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -143,8 +144,6 @@ class PosePanel:
             seed = state.robot.random(rng)
             for name in state.held:
                 seed[state.robot.joint_index(name)] = state.q[state.robot.joint_index(name)]
-            from dataclasses import replace
-
             found = studio.solver.solve(replace(state, q=seed), timeout=0.1)
             if found is not None and found.success:
                 studio.setup.change("another posture", q=found.q.copy())

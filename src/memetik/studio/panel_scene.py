@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import html
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memetik.errors import InvalidInputError
+from memetik.robot.rotations import rpy_from_rotation
 from memetik.robot.shapes import Box, Capsule, Cylinder, Sphere
 from memetik.robot.transforms import transform
 from memetik.scene.mesh_files import MESH_FORMATS, load_mesh
@@ -108,8 +112,6 @@ class ScenePanel:
         item = state.scene.objects.get(self._chosen) if self._chosen else None
         if item is not None and self._shown_pose is not item.pose:
             self._shown_pose = item.pose
-            from memetik.robot.rotations import rpy_from_rotation
-
             self._position.value = short(item.pose[:3, 3])
             self._rotation.value = short(np.degrees(rpy_from_rotation(item.pose[:3, :3])))
 
@@ -227,8 +229,6 @@ class ScenePanel:
 
     def add_mesh(self, name: str) -> None:
         """A mesh from a file below the folder."""
-        from memetik.errors import InvalidInputError
-
         if name == NONE:
             raise InvalidInputError("there is no mesh below this folder.")
         path = self._studio.folder.path(name, MESH_FORMATS)
@@ -239,11 +239,6 @@ class ScenePanel:
 
     def _uploaded(self, name: str, content: bytes) -> None:
         """A mesh that came through the page: read from a file that is gone afterwards."""
-        import tempfile
-        from pathlib import Path
-
-        from memetik.errors import InvalidInputError
-
         suffix = Path(name).suffix.lower()
         if suffix not in MESH_FORMATS:
             raise InvalidInputError(f"{Path(name).name!r:.80} does not end in {' or '.join(MESH_FORMATS)}.")
@@ -255,8 +250,6 @@ class ScenePanel:
 
     def load_scene(self, name: str) -> None:
         """A scene from a file below the folder."""
-        from memetik.errors import InvalidInputError
-
         if name == NONE:
             raise InvalidInputError("there is no scene below this folder.")
         path = self._studio.folder.path(name, (".toml", ".scene"))

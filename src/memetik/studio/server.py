@@ -15,7 +15,7 @@ import secrets
 import socket
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from memetik.errors import InvalidInputError, MissingExtraError
 
@@ -184,8 +184,6 @@ def _cookie(header: str) -> str:
     for part in header.split(";"):
         name, _, value = part.strip().partition("=")
         if name == COOKIE:
-            from urllib.parse import unquote
-
             return unquote(value)
     return ""
 
