@@ -362,14 +362,17 @@ def available(name):
     return True
 
 
-@pytest.mark.parametrize("name", [name for name in PEERS if name != "relaxed-ik-core"])
+@pytest.mark.parametrize("name", PEERS)
 def test_peers_solve_what_they_claim(name):
     if not available(name):
         pytest.skip(f"{name} is not installed")
     robot = "panda:panda_arm" if name == "frankik" else "ur10"
     found = scenario("Random", robot, targets=6)
+    seeding = "random"
+    if name == "relaxed-ik-core":  # it follows streams, and not closely
+        found, seeding = scenario("Track", robot, targets=6, position_tolerance=1e-3, rotation_tolerance=1e-2), "given"
     with Stable() as stable:
-        contest = Contest(found, [contestant(name)], Settings(timeout=1.0, grace=20.0), stable)
+        contest = Contest(found, [contestant(name)], Settings(timeout=1.0, seeding=seeding, grace=20.0), stable)
         results = [result for _, result in contest.play(range(6), 0)]
     assert all(result.status in ("solved", "late", "missed") for result in results), results
     assert sum(result.verified for result in results) >= 4

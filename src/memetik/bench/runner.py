@@ -62,6 +62,8 @@ class Outcome:
     new: int = 0
     left: int = 0
     remarks: list[str] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
+    """The keys of the runs in the store, in order."""
 
 
 def run(
@@ -170,6 +172,7 @@ def prepare_units(
                     settings={**settings.recorded, "parameters": dict(who.parameters)}, machine=machine,
                     versions=store.add_versions(packages),
                 )  # fmt: skip
+                outcome.runs.append(r.key)
                 if entrant.unsupported is None:
                     chosen.append(who)
                     runs.append(r)

@@ -64,7 +64,8 @@ def run(
     except KeyboardInterrupt:
         print("memetik: interrupted.", file=sys.stderr)
     with Store(store) as opened:
-        lines = [line for line in summary(opened) if _asked_for(line, chosen)]
+        lines = summary(opened)
+        lines = [x for x in lines if (x.run in outcome.runs if outcome else _asked_for(x, chosen))]
     if as_json:
         print_json("memetik.bench.run/1", {
             "store": str(store), "stopped": outcome is None, "remarks": outcome.remarks if outcome else [],

@@ -72,7 +72,7 @@ def turn_about(axis, point, angle):
 
 
 def quaternion_of(rotation):
-    """x, y, z, w: the eigenvector of the largest eigenvalue of a symmetric matrix (Bar-Itzhack)."""
+    """w, x, y, z: the eigenvector of the largest eigenvalue of a symmetric matrix (Bar-Itzhack)."""
     m = rotation
     k = np.array([
         [m[0, 0] - m[1, 1] - m[2, 2], m[1, 0] + m[0, 1], m[2, 0] + m[0, 2], m[2, 1] - m[1, 2]],
@@ -80,4 +80,4 @@ def quaternion_of(rotation):
         [m[2, 0] + m[0, 2], m[2, 1] + m[1, 2], m[2, 2] - m[0, 0] - m[1, 1], m[1, 0] - m[0, 1]],
         [m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1], m[0, 0] + m[1, 1] + m[2, 2]],
     ])  # fmt: skip
-    return np.ascontiguousarray(np.linalg.eigh(k)[1][:, -1])
+    return np.roll(np.linalg.eigh(k)[1][:, -1], 1)
