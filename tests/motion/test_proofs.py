@@ -103,3 +103,19 @@ def test_a_start_in_the_band_between_the_models_is_left(setting):
         if plan.success:
             t = np.linspace(0.0, plan.duration, 150)
             assert not exact.collides(plan.trajectory.at(t)).any()
+
+
+def test_a_goal_a_hair_from_a_wall_is_reached():
+    robot = mk.load_robot("panda")
+    goal = robot.neutral
+    hand = robot.pose("panda_hand", goal)[:3, 3]
+    scene = mk.Scene()
+    scene.add_box("wall", (0.6, 0.1, 0.6), mk.transform((hand[0], hand[1] + 0.4, hand[2])))
+    exact = mk.CollisionModel(robot, scene, self_collision=False)
+    scene.move("wall", mk.transform((hand[0], hand[1] + 0.4 - float(exact.distance(goal)) + 2e-5, hand[2])))
+    assert 0.0 < exact.distance(goal) < 4e-5
+    start = robot.q({"panda_joint1": -1.0}, goal)
+    plan = mk.plan(robot, goal, scene=scene, start=start, path_timeout=10.0)
+    assert plan.success, plan.explain()
+    np.testing.assert_allclose(plan.trajectory.end, goal, atol=1e-9)
+    assert not exact.collides(plan.trajectory.at(np.linspace(0.0, plan.duration, 400))).any()
