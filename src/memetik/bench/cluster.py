@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import memetik
-from memetik.errors import InvalidInputError, MissingExtraError
+from memetik.errors import InvalidInputError, MemetikError, MissingExtraError
 
 LOCAL = "local"
 """The address that stands for a cluster of processes on this machine."""
@@ -68,7 +68,7 @@ class Workers:
     def _run_there(
         self, function: Callable[[Any, Any], Any], context: Any, items: Sequence[Any], together: int
     ) -> Iterator[tuple[int, Any]]:
-        from distributed import as_completed
+        from distributed import KilledWorker, as_completed
 
         # The context travels as the argument of a task: unlike scattered data it can be made again after a death.
         shared = self._client.submit(pickle.loads, pickle.dumps(context), pure=False)
@@ -92,6 +92,10 @@ class Workers:
                 waiting.update([following for _ in batch if (following := submit_next()) is not None])
                 for done, results in batch:
                     yield from zip(running.pop(done), results, strict=True)
+        except KilledWorker as error:
+            raise MemetikError(
+                f"the same work ended several workers, one after the other ({error}); have they enough memory?"
+            ) from None
         finally:
             self._client.cancel([*running, shared])
 
