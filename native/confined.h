@@ -17,9 +17,10 @@ inline namespace MEMETIK_ARCH {
 constexpr double kHingeWeight = 0.01, kPushDamping = 30.0, kPushStep = 0.6;
 constexpr int kPushIterations = 60, kPushStagnation = 8;
 constexpr int kDoubtPatience = 12;
+constexpr int kPushingIsland = 4;  // one island in so many pushes, where others climb
 constexpr double kStiffWeight = 30.0, kStiffDamping = 1e-2;
 constexpr int kApproachIterations = 80;
-constexpr int kClimbFirst = 8, kClimbChildren = 52, kClimbPatience = 6;
+constexpr int kClimbFirst = 16, kClimbChildren = 52, kClimbPatience = 6;
 
 struct Climb {
   double *best;

@@ -157,7 +157,7 @@ struct SearchOptions {
   int32_t seed_patience = 16;  // iterations the seed's own basin may still take once another has an answer
   bool closed_form = true;     // where the arm has one
   bool climb = true;           // in a scene, islands improve postures that touch by their free length,
-  bool push = true;            // or by pushing contacts away; with both, every other island does the other
+  bool push = true;            // or by pushing contacts away; with both, one island in four pushes
   MethodOptions method;        // of the other methods; islands and round_iterations are theirs too
 };
 

@@ -206,7 +206,8 @@ bool improve_blocked(const ProblemView &v, const SearchOptions &o, Island &islan
                      double free_length) {
   ++c.counts.blocked;
   if (!c.redundant || !(o.climb || o.push)) return true;
-  const bool pushes = o.push && (!o.climb || c.index % 2 == 1 || island.confined.hinted[lane]);
+  const bool pushes =
+      o.push && (!o.climb || c.index % kPushingIsland == kPushingIsland - 1 || island.confined.hinted[lane]);
   if (!pushes) {
     island.confined.climb.note(v, island.now.q, lane, free_length);
     return true;

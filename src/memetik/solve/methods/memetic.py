@@ -34,7 +34,7 @@ class Memetic(Native):
 
     What follows is for scenes; each helps by itself, and all are on (docs/scenes.md has what each is worth).
     climb             postures that touch something are judged by how far along the robot, from its tip, nothing
-                      touches, and the best is varied; every other island does so where `push` is on too.
+                      touches, and the best is varied; three islands of four do so where `push` is on too.
     push              postures that touch something are pushed away from it, in the freedom that the musts leave.
     openings          a target inside a hollow body is first searched for through the body's opening, which is found
                       without being pointed out.
