@@ -143,7 +143,7 @@ def test_damaged_files_end_in_one_clear_error(box, tmp_path):
     sample_mesh(box, tmp_path / "box.pcd", 20)
     for text in ("", polygon_ply()[:200], polygon_ply([(math.nan,) * 3] * 8)):
         box.write_text(text)
-        with pytest.raises(MemetikError, match="box.ply"):
+        with pytest.raises(MemetikError, match=r"box\.ply"):
             scenario(scenario_file(tmp_path), targets=2)
 
 

@@ -36,14 +36,14 @@ def heat_part(mesh: TriangleMesh, result: ReachResult) -> Part:
 
     spacing = math.sqrt(mesh.area / len(result.points))
     edge = max(0.6 * spacing, math.sqrt(4.0 * mesh.area / _MOST_FACES))
-    vertices, faces = subdivide_to_size(mesh.vertices, mesh.faces, edge, max_iter=20)
-    vertices, faces = np.asarray(vertices, dtype=float), np.asarray(faces)
+    cut: Any = subdivide_to_size(mesh.vertices, mesh.faces, edge, max_iter=20)
+    vertices, faces = np.asarray(cut[0], dtype=float), np.asarray(cut[1])
     normals = _vertex_normals(vertices, faces)
     # Normals count as places, too, so that the two sides of a wall do not mix.
     weight = 3.0 * spacing
     tree = KDTree(np.concatenate([result.points, weight * result.normals], axis=1))
-    count = min(4, len(result.points))
-    found: Any = tree.query(np.concatenate([vertices, weight * normals], axis=1), k=range(1, count + 1))
+    nearest: Any = range(1, min(4, len(result.points)) + 1)
+    found: Any = tree.query(np.concatenate([vertices, weight * normals], axis=1), k=nearest)
     far, near = found
     share = 1.0 / (far + 0.3 * spacing) ** 2
     share /= share.sum(axis=1, keepdims=True)

@@ -30,8 +30,8 @@ def load_description(
 ) -> Description:
     """Load a robot's description.
 
-    source: a bundled robot's name, the path of a URDF, xacro or MJCF file or of a set-up file (TOML), URDF or MJCF text,
-        or a yourdfpy object.
+    source: a bundled robot's name, the path of a URDF, xacro or MJCF file or of a set-up file (TOML), URDF or MJCF
+        text, or a yourdfpy object.
     srdf: path or text of an SRDF; None looks for one beside the file, False takes none.
     arguments: values for the arguments of a xacro file, or parameters of a bundled robot.
     search_path: folders in which packages and meshes are looked for first, or a mapping of package names to folders.
