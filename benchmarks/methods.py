@@ -59,7 +59,7 @@ class Result:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tables", nargs="*", help="parts of names of tables; all by default, none without a name")
+    parser.add_argument("--tables", nargs="*", help="numbers or words of their names; all by default")
     parser.add_argument("--targets", type=int, default=100)
     parser.add_argument("--robots", nargs="+", help="only these")
     parser.add_argument("--bars", action="store_true", help="the product's bars on BioIK")
@@ -74,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
     known = method_tables.tables()
     others = options.bars or options.full_body or options.map or options.ablations or options.kinematics
     wanted = options.tables if options.tables is not None else ([] if others else [""])
-    chosen = [table for name, table in known.items() if any(part in name for part in wanted)]
+    chosen = [table for name, table in known.items() if any(names(name, part) for part in wanted)]
     if wanted and not chosen:
         parser.error(f"no table has {' or '.join(wanted)} in its name; there are: {', '.join(known)}")
     for table in chosen:
@@ -98,6 +98,11 @@ def main(arguments: list[str] | None = None) -> int:
 
         kinematics(report)
     return report.status() if report.bars else 0
+
+
+def names(table: str, part: str) -> bool:
+    """Whether a number of a table, a range of them or a word names it; the empty word names all."""
+    return not part or part in table.replace("-", " ").split() or (not part[0].isdigit() and part in table)
 
 
 def run_table(report: Report, table: Table, targets: int, only: list[str] | None) -> None:
