@@ -75,7 +75,7 @@ METHODS: dict[str, Entry] = {
     "pivot": Entry("pivot", "Pivot"),
     "pivot_memetic": Entry("pivot", "PivotMemetic"),
     "neural": Entry("neural", "Neural"),
-    "neural_direct": Entry("neural", "Neural", {"kind": "direct"}),
+    "neural_direct": Entry("neural", "Neural", {"kind": "direct", "restarts": False}),
     "cascade": Entry("cascade", "Cascade"),
     "seeded": Entry("cascade", "Seeded"),
     "cached": Entry("cached", "Cached"),
