@@ -111,10 +111,10 @@ class Bio2 {
     const Individual &parent = species.members[first], &other = species.members[second];
     double *genes = child_genes_ + size_t(child) * run.n(), *momentum = child_momentum_ + size_t(child) * run.n();
     const int exponents = b.mutation_high - b.mutation_low + 1;
-    double scale = __builtin_exp2(-double(b.mutation_low + random.below(exponents)));
+    double scale = half_to_the(b.mutation_low + random.below(exponents));
     const double carried = b.swarm ? double(child % 3) : 0.0, mix = child % 4 == 0 ? 1.0 : 0.0;
     for (int i = 0; i < run.n(); ++i) {
-      if (b.mutate_per_gene) scale = __builtin_exp2(-double(b.mutation_low + random.below(exponents)));
+      if (b.mutate_per_gene) scale = half_to_the(b.mutation_low + random.below(exponents));
       const double inherited = parent.momentum[i] + mix * (other.momentum[i] - parent.momentum[i]);
       const double gene =
           run.clip(i, parent.genes[i] + random.quick_normal() * scale * run.range(i) + carried * inherited);
@@ -122,6 +122,8 @@ class Bio2 {
       momentum[i] = 0.7 * inherited + 0.3 * (gene - parent.genes[i]);
     }
   }
+
+  static double half_to_the(int s) { return s < 62 ? 1.0 / double(int64_t(1) << s) : __builtin_exp2(-double(s)); }
 
   bool evolve(Run &run, Species &species, bool extrapolate) {
     const Bio2Options &b = run.o.method.bio2;
