@@ -188,9 +188,11 @@ def run_bars(report: Report, targets: int) -> None:
         poses, seeds = robot.pose(robot.tip, robot.random(11, targets)), robot.random(12, targets)
         # Processor time, so that whoever shares the machine does not count: evaluations for 5 ms, then solved by these.
         method = Bio2(islands=1)
-        begin = time.process_time()
-        trial = problem.solve(poses[:50], seed=seeds[:50], method=method, evaluations=50_000)
-        rate = trial.evaluations.sum() / (time.process_time() - begin)
+        rate = 0.0
+        for _ in range(5):
+            begin = time.process_time()
+            trial = problem.solve(poses, seed=seeds, method=method, evaluations=50_000)
+            rate = max(rate, trial.evaluations.sum() / (time.process_time() - begin))
         batch = problem.solve(poses, seed=seeds, method=method, evaluations=int(5e-3 * rate))
         figure = f"{100 * batch.success.mean():.2f} % of {targets}, {rate / 1e6:.1f} million evaluations a second"
         report.bar(

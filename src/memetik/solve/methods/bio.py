@@ -57,7 +57,7 @@ class Bio2(CoreMethod):
     evolution_generations: int = 8
     local_generations: int = 8
     local: Local = "quadratic"
-    mutation_low: int = 8
+    mutation_low: int = 7
     mutation_high: int = 23
     wipeout: float = 0.1
     rotation: Rotation = "square_distance"
