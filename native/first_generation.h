@@ -1,5 +1,5 @@
 // The first generation of problems on the pose of one link: kWidth local searches side by side, of one target (its
-// first kWidth starts) or of many (each lane works through the starts of its own). Most targets need no more.
+// first starts, kWidth at a time) or of many (each lane works through the starts of its own). Few targets need more.
 //
 // Start 0 is the seed, the others are drawn; the answer is that of the lowest start that arrives. Lanes do not see each
 // other, so that an element of a batch gets the very answer that it gets alone.
@@ -13,7 +13,7 @@
 
 namespace memetik {
 
-constexpr int kFirstStarts = 8;
+constexpr int kFirstStarts = 24;  // a multiple of the lanes
 
 struct PoseElement {
   const double *data;     // the terms' data with this element's target

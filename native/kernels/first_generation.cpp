@@ -239,10 +239,10 @@ size_t bytes(const ProblemView &p) {
   return (arena.used + 127) & ~size_t(63);
 }
 
-void solve_one(const ProblemView &p, const PoseView &pose, const SearchOptions &o, void *memory, PoseElement &element) {
-  PoseLanes &s = begin(p, pose, memory);
-  element.start = -1;
-  for (int lane = 0; lane < kWidth; ++lane) take_element(p, pose, s, lane, &element, lane);
+// The starts `first`, ... of an element side by side.
+void run_starts(const ProblemView &p, const PoseView &pose, const SearchOptions &o, PoseLanes &s, PoseElement &element,
+                int first) {
+  for (int lane = 0; lane < kWidth; ++lane) take_element(p, pose, s, lane, &element, first + lane);
   unsigned open = (1u << kWidth) - 1;  // lanes that may still give the answer
   Mask moving = lanes_of(open);
   while (open) {
@@ -267,6 +267,13 @@ void solve_one(const ProblemView &p, const PoseView &pose, const SearchOptions &
     }
     if (open) step_pose(p, o, s, moving);
   }
+}
+
+void solve_one(const ProblemView &p, const PoseView &pose, const SearchOptions &o, void *memory, PoseElement &element) {
+  PoseLanes &s = begin(p, pose, memory);
+  element.start = -1;
+  for (int first = 0; first < kFirstStarts && element.start < 0; first += kWidth)
+    run_starts(p, pose, o, s, element, first);
 }
 
 void solve_many(const ProblemView &p, const PoseView &pose, const SearchOptions &o, void *memory, PoseElement *elements,
