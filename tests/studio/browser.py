@@ -39,6 +39,7 @@ class Person:
             viewport={"width": size[0], "height": size[1]}, accept_downloads=True, reduced_motion="reduce"
         )
         self.page = self.context.new_page()
+        self.page.set_default_timeout(60_000)
         self.errors: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         # Shadows are pretty, and slow where a processor draws them.
@@ -83,6 +84,7 @@ class Person:
         field = self.field(label)
         field.fill(text)
         field.press("Enter")
+        self.page.wait_for_timeout(500)  # the page gathers keystrokes before it sends them
 
     def status(self) -> str:
         return self.page.locator("[data-studio=status]").inner_text()
@@ -135,7 +137,7 @@ class Person:
         self.context.close()
 
 
-def wait_for(condition: Callable[[], Any], what: str, seconds: float = 20.0) -> Any:
+def wait_for(condition: Callable[[], Any], what: str, seconds: float = 60.0) -> Any:
     """Waits until something holds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
