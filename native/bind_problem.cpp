@@ -6,14 +6,12 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <atomic>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "aligned.h"
+#include "bind_batch.h"
 #include "bind_common.h"
 #include "bind_request.h"
 #include "bindings.h"
@@ -107,7 +105,7 @@ nb::object solve_quick(const Problem &problem, nb::tuple targets, nb::handle see
   if (!nb::try_cast(seed, posture, false) || posture.ndim() != 1 || posture.shape(0) != size_t(problem.view().dof))
     return nb::none();
   BoundRequest bound(problem, settings, nb::none(), nb::none(), nb::none());
-  bound.request.rng = drawn;
+  bound.request.rng = drawn, bound.request.stream = 0;
   if (!bound.take(targets, posture) || !bound.place(std::nullopt, nullptr, nullptr, 0.0)) return nb::none();
   Outcome outcome;
   {
@@ -129,68 +127,30 @@ bool are_clean(const Problem &problem, size_t target, Input<double> values) {
   return true;
 }
 
-// One solve for each element, shared out over threads; element k draws from stream k.
-struct Batch {
-  std::vector<double> q, errors, cost, preference, seconds;
-  std::vector<uint8_t> success;
-  std::vector<int64_t> evaluations, starts;
-};
-
+// One solve for each element, shared out over threads; element k draws from stream first + k.
 nb::dict solve_batch(const Problem &problem, nb::tuple targets, Input<double> postures, const Settings &settings,
                      std::optional<Input<double>> bases, size_t count, size_t first) {
+  const BatchInputs inputs(problem, targets, postures, count, first);
   const ProblemView v = problem.view();
-  if (v.callback_count)
-    throw std::invalid_argument("goals of the user's own are solved one by one, not in a native batch.");
   if (v.contact_count) throw std::invalid_argument(kNeedsWorld);
-  const size_t seeds = postures.ndim() == 2 ? postures.shape(0) : 0;
-  check_shape(postures, "seeds", {seeds, size_t(v.dof)});
-  if (seeds != 1 && seeds != count) throw std::invalid_argument("there must be one seed, or one for each element.");
-  check_finite(postures.data(), postures.size(), "seeds");
-  if (targets.size() != problem.targets().size()) throw std::invalid_argument("the number of targets is wrong.");
-  std::vector<Input<double>> arrays;
-  std::vector<size_t> strides;
-  for (size_t k = 0; k < targets.size(); ++k) {
-    arrays.push_back(nb::cast<Input<double>>(targets[k]));
-    const size_t size = size_t(problem.targets()[k].size), rows = arrays.back().size() / std::max<size_t>(size, 1);
-    if (rows * size != arrays.back().size() || (rows != 1 && rows != count))
-      throw std::invalid_argument("a batch of targets has the wrong size.");
-    strides.push_back(rows == 1 ? 0 : size);
-    for (size_t i = 0; i < rows; ++i)
-      if (!clean(problem.targets()[k], arrays.back().data() + i * size))
-        throw std::invalid_argument("target " + std::to_string(first + i) +
-                                    " is not a clean pose, rotation or direction.");
-  }
   if (bases && (bases->ndim() != 3 || bases->shape(0) != count || bases->shape(1) != 4 || bases->shape(2) != 4))
     throw std::invalid_argument("bases must have shape (N, 4, 4).");
-  const size_t terms = size_t(v.term_count), dof = size_t(v.dof);
-  auto batch = std::make_unique<Batch>();
-  batch->q.resize(count * dof), batch->errors.resize(count * terms), batch->cost.resize(count),
-      batch->preference.resize(count);
-  batch->seconds.resize(count), batch->success.resize(count), batch->evaluations.resize(count),
-      batch->starts.resize(count);
   SolveRequest request;
   apply(settings, request);
   request.threads = 1;
-  std::atomic<size_t> next{0};
-  std::atomic<bool> stop{false};
-  const auto work = [&](bool main) {
-    constexpr size_t chunk = 64;
-    std::vector<BatchElement> elements(chunk);
-    std::vector<const double *> pointers(chunk * arrays.size());
-    std::vector<Placement> placements(bases ? chunk : 0);
-    auto last = std::chrono::steady_clock::now();
-    while (!stop.load(std::memory_order_relaxed)) {
-      const size_t begin = next.fetch_add(chunk);
-      if (begin >= count) return;
-      const size_t end = std::min(begin + chunk, count);
+  BatchOutputs outputs(v, count);
+  constexpr size_t chunk = 64;
+  share_out(count, chunk, settings.threads, [&] {
+    return [&, elements = std::vector<BatchElement>(chunk),
+            pointers = std::vector<const double *>(chunk * inputs.targets()),
+            placements = std::vector<Placement>(bases ? chunk : 0)](size_t begin, size_t end) mutable {
       for (size_t i = begin; i < end; ++i) {
         BatchElement &element = elements[i - begin];
-        const double **own = pointers.data() + (i - begin) * arrays.size();
-        for (size_t k = 0; k < arrays.size(); ++k) own[k] = arrays[k].data() + strides[k] * i;
+        const double **own = pointers.data() + (i - begin) * inputs.targets();
+        for (size_t k = 0; k < inputs.targets(); ++k) own[k] = inputs.target(k, i);
         element = {};
-        element.targets = own, element.posture = postures.data() + (seeds == 1 ? 0 : i * dof);
-        element.stream = uint64_t(first + i);
-        element.q = batch->q.data() + i * dof, element.errors = batch->errors.data() + i * terms;
+        element.targets = own, element.posture = inputs.posture(i), element.stream = uint64_t(first + i);
+        element.q = outputs.q.data() + i * outputs.dof, element.errors = outputs.errors.data() + i * outputs.terms;
         if (!bases) continue;
         Placement &base = placements[i - begin];
         for (int r = 0; r < 3; ++r) {
@@ -202,42 +162,14 @@ nb::dict solve_batch(const Problem &problem, nb::tuple targets, Input<double> po
       solve_chunk(problem, request, elements.data(), end - begin);
       for (size_t i = begin; i < end; ++i) {
         const BatchElement &e = elements[i - begin];
-        batch->cost[i] = e.cost, batch->preference[i] = e.preference, batch->seconds[i] = e.seconds,
-        batch->success[i] = e.success;
-        batch->evaluations[i] = e.evaluations, batch->starts[i] = e.starts;
+        outputs.cost[i] = e.cost, outputs.preference[i] = e.preference, outputs.seconds[i] = e.seconds;
+        outputs.success[i] = e.success;
+        outputs.evaluations[i] = e.evaluations, outputs.starts[i] = e.starts;
       }
-      if (main && std::chrono::steady_clock::now() - last > std::chrono::milliseconds(50)) {
-        last = std::chrono::steady_clock::now();
-        nb::gil_scoped_acquire acquire;
-        if (PyErr_CheckSignals() != 0) stop.store(true);
-      }
-    }
-  };
-  {
-    nb::gil_scoped_release release;
-    std::vector<std::thread> helpers;
-    for (int t = 1; t < settings.threads; ++t) helpers.emplace_back(work, false);
-    work(true);
-    for (std::thread &helper : helpers) helper.join();
-  }
+    };
+  });
   if (PyErr_Occurred()) throw nb::python_error();
-  nb::dict result;
-  const auto give = [&](const char *name, auto &values, std::initializer_list<size_t> shape) {
-    using T = typename std::remove_reference_t<decltype(values)>::value_type;
-    auto *moved = new std::remove_reference_t<decltype(values)>(std::move(values));
-    nb::capsule owner(moved,
-                      [](void *p) noexcept { delete static_cast<std::remove_reference_t<decltype(values)> *>(p); });
-    result[name] = nb::cast(nb::ndarray<nb::numpy, T>(moved->data(), shape, owner));
-  };
-  give("q", batch->q, {count, dof});
-  give("errors", batch->errors, {count, terms});
-  give("cost", batch->cost, {count});
-  give("preference", batch->preference, {count});
-  give("seconds", batch->seconds, {count});
-  give("success", batch->success, {count});
-  give("evaluations", batch->evaluations, {count});
-  give("starts", batch->starts, {count});
-  return result;
+  return outputs.give();
 }
 
 nb::tuple evaluate_rows(const Problem &problem, nb::tuple targets, Input<double> posture, Input<double> variables,

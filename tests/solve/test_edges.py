@@ -355,3 +355,12 @@ def test_problems_and_solutions_pickle(problem: Problem, panda: Robot):
         assert again.explain().splitlines()[0] == solution.explain().splitlines()[0]
     batch = problem.solve(np.array([target, target]), evaluations=4000)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(batch)).q, batch.q)
+
+
+def test_random_numbers_do_not_depend_on_those_of_earlier_solves(panda: Robot):
+    target, seed = reachable(panda, "panda_hand", 3), panda.random(np.random.default_rng(9))
+    fresh = Problem(panda, [Pose("panda_hand")]).solve(target, seed=seed, evaluations=20_000)
+    used = Problem(panda, [Pose("panda_hand")])
+    for rng in ((0, 7), 5, (3, 1)):
+        used.solve(target, seed=seed, evaluations=20_000, rng=rng)
+    assert (used.solve(target, seed=seed, evaluations=20_000).q == fresh.q).all()

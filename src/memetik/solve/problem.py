@@ -323,7 +323,7 @@ class Problem:
         if self.confinement is None:
             return _core.Stage(self._core, targets, seed, settings, self._shift(base), valid, self._callback(base))
         if base is not None:
-            raise InvalidInputError("a scene and another base do not go together: place the robot with robot.at(base).")
+            raise InvalidInputError(_NO_BASE)
         return _core.Stage(
             self._core, targets, seed, settings, None, valid, self._callback(), *self.confinement.arguments()
         )
