@@ -173,6 +173,7 @@ class Timing {
       x_[i + 1] = std::max(0.0, std::max(r.low, r.high));
       if (r.high < r.low) x_[i + 1] = std::max(0.0, 0.5 * (r.low + r.high));
     }
+    x_[last] = end;  // which rounding on the way has missed by a little
     return pieces();
   }
 
