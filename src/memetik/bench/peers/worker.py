@@ -104,6 +104,17 @@ class Task:
                 return
             seed = self.random()
 
+    def restarted(self, search: Any, seed: np.ndarray, timeout: float) -> dict:
+        """The first posture that search(start), which gives (posture or None, evaluations), finds from these starts."""
+        evaluations = searches = 0
+        for start in self.starts(seed, timeout):
+            searches += 1
+            q, steps = search(start)
+            evaluations += steps
+            if q is not None:
+                return {"q": q, "evaluations": evaluations, "restarts": searches - 1}
+        return {"q": None, "evaluations": evaluations, "restarts": searches - 1}
+
 
 class Session:
     """The adapter, and the task that it was prepared for."""

@@ -29,14 +29,7 @@ class Mink:
     def solve(self, target, seed, timeout):
         goal = self.mink.SE3.from_matrix(target)
         self.frame.set_target(goal)
-        evaluations = searches = 0
-        for start in self.task.starts(seed, timeout):
-            searches += 1
-            q, steps = self.search(start)
-            evaluations += steps
-            if q is not None:
-                return {"q": q, "evaluations": evaluations, "restarts": searches - 1}
-        return {"q": None, "evaluations": evaluations, "restarts": searches - 1}
+        return self.task.restarted(self.search, seed, timeout)
 
     def search(self, start):
         q = np.zeros(self.model.nq)

@@ -28,14 +28,7 @@ class Pink:
     def solve(self, target, seed, timeout):
         goal = self.se3(target)
         self.frame.set_target(goal)
-        evaluations = searches = 0
-        for start in self.task.starts(seed, timeout):
-            searches += 1
-            q, steps = self.search(goal, start)
-            evaluations += steps
-            if q is not None:
-                return {"q": q, "evaluations": evaluations, "restarts": searches - 1}
-        return {"q": None, "evaluations": evaluations, "restarts": searches - 1}
+        return self.task.restarted(lambda start: self.search(goal, start), seed, timeout)
 
     def search(self, goal, start):
         q = np.zeros(self.model.nq)

@@ -24,14 +24,7 @@ class Placo:
 
     def solve(self, target, seed, timeout):
         self.frame.T_world_frame = target
-        evaluations, searches = 0, 0
-        for start in self.task.starts(seed, timeout):
-            searches += 1
-            q, steps = self.search(start)
-            evaluations += steps
-            if q is not None:
-                return {"q": q, "evaluations": evaluations, "restarts": searches - 1}
-        return {"q": None, "evaluations": evaluations, "restarts": searches - 1}
+        return self.task.restarted(self.search, seed, timeout)
 
     def search(self, start):
         robot, task = self.robot, self.task
