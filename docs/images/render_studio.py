@@ -57,7 +57,7 @@ def results(browser: Any, folder: str) -> None:
         page.get_by_role("button", name="Open store").click()
         time.sleep(1.0)
         page.get_by_role("button", name="Show run").click()
-        while studio.results_panel._run is None:
+        while studio.results_panel._results is None:
             time.sleep(0.2)
         time.sleep(2.0)
         take(studio, page, "studio-results.png")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import trimesh
 import memetik as mk
 from memetik.bench.reach import BLOCKED, OUT_OF_REACH, REACHED, ReachSetup, least_standoff, reach_study
 from memetik.bench.reach_base import Region, base_pose, place_base
+from memetik.bench.reach_file import ReachStudy, load_study, save_study
 from memetik.bench.reach_map import even_directions, reach_map
 from memetik.bench.reach_map_output import map_page, map_ply
 from memetik.bench.reach_output import heat_part, ply_bytes, reach_page
@@ -131,6 +133,48 @@ def test_the_page_and_the_coloured_surface_can_be_read(study, torus: TriangleMes
     assert again.area == pytest.approx(torus.area, rel=1e-3)
     colors = np.unique(again.visual.vertex_colors[:, :3], axis=0)
     assert len(colors) > 5
+
+
+def test_a_study_is_read_as_it_was_written(study, torus: TriangleMesh, tmp_path: Path) -> None:
+    setup, points, normals, result = study
+    path = tmp_path / "study.npz"
+    save_study(ReachStudy("ur10", setup, torus, result), path)
+    assert [file.name for file in tmp_path.iterdir()] == ["study.npz"]  # no obstacles but the surface
+    again = load_study(path)
+    assert again.setup.robot == setup.robot
+    assert again.setup.scene is not None
+    assert list(again.setup.scene.names) == ["surface"]
+    for name in ("link", "axis", "free_spin", "standoff", "evaluations", "weights", "rng"):
+        assert getattr(again.setup, name) == getattr(setup, name)
+    for name in ("points", "normals", "state", "q", "score"):
+        np.testing.assert_array_equal(getattr(again.result, name), getattr(result, name))
+    assert again.result.passes == result.passes
+    few = slice(0, 4)
+    first, second = (reach_study(s, points[few], normals[few], passes=1) for s in (setup, again.setup))
+    np.testing.assert_array_equal(first.q, second.q)
+
+
+def test_studies_of_other_versions_and_broken_ones_are_refused(study, torus: TriangleMesh, tmp_path: Path) -> None:
+    setup, _, _, result = study
+    path = tmp_path / "study.npz"
+    save_study(ReachStudy("ur10", setup, torus, result), path)
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    facts = json.loads(str(arrays["study"]))
+    for changed, said in (
+        ({"study": np.array(json.dumps({**facts, "schema": "memetik.reach_study/2"}))}, "reach_study/2"),
+        ({"study": np.array(json.dumps({**facts, "robot": "ur5e_of_nobody"}))}, "cannot be opened"),
+        ({"q": arrays["q"][:, :-1]}, "shape"),
+        ({"state": arrays["state"] + 7}, "no known state"),
+        ({"study": np.array("[7]")}, "not a reach study"),
+        ({"study": np.array("[]")}, "schema None"),
+    ):
+        np.savez(path, **{**arrays, **changed})
+        with pytest.raises(InvalidInputError, match=said):
+            load_study(path)
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(InvalidInputError, match="not a reach study"):
+        load_study(path)
 
 
 def test_the_best_base_is_nearer_than_a_bad_one(torus: TriangleMesh) -> None:

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from browser import Person, chromium_path, launch, wait_for
 
+import memetik as mk
 from memetik.studio.app import Studio
+from memetik.studio.drawing import surface_of
 
 pytestmark = [
     pytest.mark.unsanitized,
@@ -340,19 +342,51 @@ def test_a_benchmark_and_a_search_are_looked_at(browser: Any, folder: Path) -> N
         someone.press("Open store")
         wait_for(lambda: not studio.results_panel._show.disabled, "the runs are listed")
         someone.press("Show run")
-        wait_for(lambda: studio.results_panel._run is not None, "the run is shown", 90.0)
-        run = studio.results_panel._run
-        assert run is not None
+        run = wait_for(lambda: studio.results_panel._results, "the run is shown", 90.0)
         assert studio.state.robot.name == "elise"
         assert list(studio.state.scene.objects) == ["tank"]
         assert run.statuses[:2] == ("solved", "missed")
-        np.testing.assert_allclose(studio.state.goals[0].target, run.scenario.poses[0], atol=1e-12)
+        np.testing.assert_allclose(studio.state.goals[0].target, run.of(0)[0], atol=1e-12)
         someone.shot("benchmark")
         someone.unfold("Evolution")
         someone.press("Record a search")
         wait_for(lambda: studio.results_panel._evolution is not None, "a search")
         assert len(studio.results_panel._evolution or ()) > 0
         someone.shot("evolution")
+        assert someone.errors == []
+        someone.close()
+
+
+def test_a_target_of_a_reach_study_is_clicked(browser: Any, folder: Path) -> None:
+    from memetik.bench.reach import ReachSetup, reach_study
+    from memetik.bench.reach_file import ReachStudy, save_study
+    from memetik.scene.objects import TriangleMesh
+    from memetik.scene.surroundings import sample_triangles
+
+    vertices, faces = surface_of(mk.Box((0.05, 1.6, 0.8)))
+    surface = TriangleMesh(vertices + np.array([0.7, 0.0, 0.4]), faces, "wall")
+    scene = mk.Scene()
+    scene.add_mesh("surface", surface)
+    setup = ReachSetup(mk.load_robot("ur5"), scene, evaluations=500)
+    points, normals = sample_triangles(surface.triangles, 60, 0)
+    save_study(ReachStudy("ur5", setup, surface, reach_study(setup, points, normals, passes=1)), folder / "wall.npz")
+    with Studio("panda", port=0, folder=folder) as studio:
+        someone = Person(browser, studio)
+        someone.open_tab("Results")
+        someone.choose("Study", "wall.npz")
+        someone.press("Open study")
+        results = wait_for(lambda: studio.results_panel._results, "the study is shown", 90.0)
+        assert studio.loop.wait_idle(30.0)
+        someone.client.camera.position, someone.client.camera.look_at = (-1.6, -0.9, 1.3), (0.6, 0.0, 0.4)
+        someone.shot("reach")
+        seen = [k for k in results.postures if normals[k][0] < -0.9 and points[k][1] < -0.3]
+        number = max(seen, key=lambda k: points[k][2])
+        someone.click_at(points[number] - [0.012, 0.0, 0.0])
+        someone.page.get_by_text(f"Target {number}: reached, score").first.wait_for()
+        np.testing.assert_allclose(studio.state.q, results.postures[number][0], atol=1e-6)
+        someone.press("Solve again")
+        someone.page.get_by_text("Solved again: solved").first.wait_for()
+        someone.shot("reach-target")
         assert someone.errors == []
         someone.close()
 

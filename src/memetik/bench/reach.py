@@ -91,12 +91,12 @@ class ReachSetup:
     @cached_property
     def arm(self) -> Problem:
         """What is asked, by kinematics alone."""
-        return Problem(self.robot, self._goals())
+        return Problem(self.robot, self.goals)
 
     @cached_property
     def confined(self) -> Problem:
         """The same in the scene."""
-        return Problem(self.robot, self._goals(), scene=self.scene)
+        return Problem(self.robot, self.goals, scene=self.scene)
 
     @cached_property
     def reference(self) -> float:
@@ -108,7 +108,9 @@ class ReachSetup:
         """Targets of one attempt: one where they are searched in a scene, so that a lost worker costs one."""
         return BATCH if self.scene is None else 1
 
-    def _goals(self) -> list[Any]:
+    @property
+    def goals(self) -> list[Any]:
+        """What is asked at every target, which they leave open."""
         if not self.free_spin:
             return [Pose(self.link)]
         return [Position(self.link), AlignAxis(self.link, axis=self.axis)]
@@ -335,19 +337,14 @@ def _run(
 ) -> ReachResult:
     count = len(attempts.points)
     state, q, scores = np.zeros(count, dtype=np.int8), np.zeros((count, setup.robot.dof)), Scores.zeros(count)
-    for k, found in workers.run(try_targets, setup, attempts, together=_together(len(attempts))):
+    # Batches are tasks of their own: what comes of them is too large to be told from within a task.
+    for k, found in workers.run(try_targets, setup, attempts, together=1 if attempts.size > 1 else None):
         part = attempts.part(k)
         state[part], q[part] = found[0], found[1]
         scores.put(part, found[2])
         if progress is not None:
             progress(len(found[0]))
     return ReachResult(attempts.points, attempts.normals, state, q, scores)
-
-
-def _together(count: int) -> int:
-    """Attempts in one task: one where there are few, so that a lost worker costs one target; more where handing over
-    thousands of tasks would weigh."""
-    return int(np.clip(count // 2000, 1, 64))
 
 
 def _from_neighbours(

@@ -59,7 +59,7 @@ def reach_page(
 ) -> str:
     """The study as a page: figures, the heat map to turn about, where what was lost. `further` is HTML."""
     summary = result.summary()
-    others = _without_surface(setup)
+    others = without_surface(setup)
     parts = [
         *robot_parts(setup.robot),
         *scene_parts(others, setup.robot),
@@ -108,7 +108,7 @@ def reach_figure(title: str, setup: ReachSetup, mesh: TriangleMesh, result: Reac
     best = result.q[int(np.argmax(result.score))] if result.reached.any() else setup.robot.neutral
     poses = link_poses(setup.robot, best)
     surface = heat_part(mesh, result)
-    others = placed([*robot_parts(setup.robot), *scene_parts(_without_surface(setup), setup.robot)], poses)
+    others = placed([*robot_parts(setup.robot), *scene_parts(without_surface(setup), setup.robot)], poses)
     figure = new_figure(12.0, 5.4)
     axes = figure.subplots(1, 2)
     for axis, azimuth in zip(axes, (-0.9, -0.9 + math.pi), strict=True):
@@ -160,7 +160,8 @@ def _figures(setup: ReachSetup, summary: dict[str, Any]) -> list[tuple[str, str]
     return rows
 
 
-def _without_surface(setup: ReachSetup) -> Any:
+def without_surface(setup: ReachSetup) -> Any:
+    """The scene of a study but for the studied surface; None where nothing counts as touched."""
     if setup.scene is None:
         return None
     others = setup.scene.copy()

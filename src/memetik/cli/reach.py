@@ -16,7 +16,11 @@ def reach(
     robot: str = typer.Argument(help="Bundled name, or path of a URDF, xacro or MJCF file."),
     mesh: str | None = typer.Argument(None, help="Surface to reach: STL, OBJ, DAE, GLB or PLY. Not needed for --map."),
     output: list[str] = typer.Option(
-        [], "--output", "-o", help="File to write: .html, .png, .pdf or .ply (coloured surface or map); repeatable."
+        [],
+        "--output",
+        "-o",
+        help="File to write: .html, .png, .pdf, .ply (coloured surface or map), .npz (a study to open in the studio); "
+        "repeatable.",
     ),
     targets: int = typer.Option(500, help="Targets drawn evenly from the surface."),
     points: str | None = typer.Option(
@@ -61,7 +65,7 @@ def reach(
     from memetik.bench import cluster as clusters
     from memetik.errors import InvalidInputError
 
-    check_outputs(output, (".html", ".png", ".pdf", ".ply"))
+    check_outputs(output, (".html", ".png", ".pdf", ".ply", *([".npz"] if map_size is None else [])))
     robots = [mk.load_robot(name, search_path=search_path) for name in (robot, *also)]
     if map_size is not None:
         if mesh is not None or also or place:
@@ -91,14 +95,16 @@ def reach(
     ]  # fmt: skip
     with clusters.workers(cluster, workers) as crew:
         if place is not None:
-            _place(setups[0], surface, where, normals, place, places, passes, crew, output, as_json)
+            _place(robot, setups[0], surface, where, normals, place, places, passes, crew, output, as_json)
         else:
-            _study(setups, surface, where, normals, passes, crew, output, as_json)
+            sources = [name for name in (robot, *also) for _ in (bases or [None])]
+            _study(sources, setups, surface, where, normals, passes, crew, output, as_json)
 
 
 def _study(
-    setups: list[Any], surface: Any, points: Any, normals: Any, passes: int, crew: Any, output: list[str], as_json: bool
-) -> None:
+    sources: list[str], setups: list[Any], surface: Any, points: Any, normals: Any, passes: int, crew: Any,
+    output: list[str], as_json: bool,
+) -> None:  # fmt: skip
     from memetik.bench.reach import reach_study
     from memetik.bench.reach_output import comparison_html, comparison_sentences, sentence
 
@@ -110,7 +116,8 @@ def _study(
     order = sorted(range(len(setups)), key=lambda k: -results[k].coverage)
     words = comparison_sentences([labels[k] for k in order], [results[k] for k in order])
     further = comparison_html([labels[k] for k in order], [results[k] for k in order]) if len(setups) > 1 else []
-    _write_study(output, labels[order[0]], setups[order[0]], surface, results[order[0]], further)
+    best = order[0]
+    _write_study(output, labels[best], sources[best], setups[best], surface, results[best], further)
     if as_json:
         rows = [
             {"robot": s.robot.name, "base": s.robot.base_pose, **r.summary()}
@@ -127,7 +134,7 @@ def _study(
 
 
 def _place(
-    setup: Any, surface: Any, points: Any, normals: Any, place: str, places: int, passes: int, crew: Any,
+    source: str, setup: Any, surface: Any, points: Any, normals: Any, place: str, places: int, passes: int, crew: Any,
     output: list[str], as_json: bool,
 ) -> None:  # fmt: skip
     from dataclasses import replace
@@ -145,9 +152,8 @@ def _place(
         )  # fmt: skip
     best, result = found.best[0]
     moved = replace(setup, robot=setup.robot.at(best.pose))
-    _write_study(
-        output, f"{setup.robot.name} at its best place", moved, surface, result, placement_html(found, surface)
-    )
+    title = f"{setup.robot.name} at its best place"
+    _write_study(output, title, source, moved, surface, result, placement_html(found, surface))
     rows = [dict(zip(COORDINATES, p.at, strict=True)) | r.summary() for p, r in found.best]
     if as_json:
         print_json("memetik.reach_place/1", {"robot": setup.robot.name, "looked_at": len(found.looked_at), "best": rows,
@@ -204,7 +210,10 @@ def _map(
     _print_files(output)
 
 
-def _write_study(output: list[str], title: str, setup: Any, surface: Any, result: Any, further: list[str]) -> None:
+def _write_study(
+    output: list[str], title: str, source: str, setup: Any, surface: Any, result: Any, further: list[str]
+) -> None:
+    from memetik.bench.reach_file import ReachStudy, save_study
     from memetik.bench.reach_output import heat_part, ply_bytes, reach_figure, reach_page
     from memetik.bench.report_page import write_figure
     from memetik.files import write_whole
@@ -215,6 +224,8 @@ def _write_study(output: list[str], title: str, setup: Any, surface: Any, result
             write_whole(path, reach_page(f"Reach of {title}", setup, surface, result, further))
         elif ending == ".ply":
             write_whole(path, ply_bytes(heat_part(surface, result)))
+        elif ending == ".npz":
+            save_study(ReachStudy(source, setup, surface, result), path)
         else:
             write_figure(path, reach_figure(title, setup, surface, result))
 

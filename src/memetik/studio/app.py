@@ -88,6 +88,7 @@ class Studio:
         self._refreshed: Any = None
         self._forced = False
         self._opacity: float | None = None
+        self._covered = ""
         limit_uploads(self.server, self._upload_refused)
         self._style()
         self.robot_view = RobotView(self.server, self.setup.robot, "/robot", self._link_clicked)
@@ -137,10 +138,11 @@ class Studio:
 
         threading.Thread(target=run, name="memetik-studio-work", daemon=True).start()
 
-    def see_through_scene(self, shown: bool) -> None:
-        """Whether objects of the scene let what is inside them be seen."""
-        self._opacity = 0.3 if shown else None
+    def see_through_scene(self, shown: bool, covered: str = "") -> None:
+        """Whether objects of the scene let what is inside them be seen; one may be left out, as something covers it."""
+        self._opacity, self._covered = (0.3 if shown else None), covered
         self.scene_view.set_opacity(self._opacity)
+        self.scene_view.cover(covered)
 
     def solve_again(self) -> None:
         """Solves at the next step even if nothing changed."""
@@ -266,6 +268,7 @@ class Studio:
         self.robot_view = RobotView(self.server, state.robot, "/robot", self._link_clicked)
         self.scene_view = SceneView(self.server, state.robot, self._object_clicked)
         self.scene_view.set_opacity(self._opacity)
+        self.scene_view.cover(self._covered)
         self.chosen_link = ""
         self.player.stop()
         for panel in self.panels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,44 +10,54 @@ import numpy as np
 from memetik.errors import InvalidInputError
 from memetik.studio.drawing import ball, fresh
 from memetik.studio.evolution import Evolution, landscape, record_evolution
-from memetik.studio.results import ReachPicture, RunResults, load_run, run_labels, study_reach
+from memetik.studio.results import HeatMap, Results, load_reach, load_run, run_labels, study_reach
 from memetik.studio.robot_view import Ghosts, fitness_colors
-from memetik.studio.setup import State
+from memetik.studio.setup import State, open_goals
 from memetik.studio.solving import targets_of
+from memetik.studio.targets import Wanted
 
 if TYPE_CHECKING:
     from memetik.studio.app import Studio
 
 NONE = "(none)"
 STORE_SUFFIXES = (".sqlite", ".db")
+STUDY_SUFFIXES = (".npz",)
+
+KEY = "Targets are green where they were solved or reached, grey out of reach, red where missed. Click one."
+
+AGAIN_TIMEOUT = 0.2
+"""Seconds for solving a target again where the set-up says nothing."""
 
 
 class ResultsPanel:
-    """Opens stores, shows targets, re-solves them; studies reach; replays a search."""
+    """Opens stores and reach studies, shows their targets, solves them again; studies reach; replays a search."""
 
     def __init__(self, studio: Studio):
         self._studio = studio
         self._runs: dict[str, str] = {}
-        self._run: RunResults | None = None
+        self._results: Results | None = None
+        self._goals: tuple[Wanted, ...] = ()
+        self._covered: Any = None
         self._evolution: Evolution | None = None
         self._ghosts: Ghosts | None = None
         self._marks: list[Any] = []
-        self._heat: Any = None
         gui = studio.server.gui
         with gui.add_folder("Benchmark"):
             self._store = gui.add_dropdown("Store", self._stores(), hint="Files of `memetik bench run --store`.")
             self._open = gui.add_button("Open store", icon="database")
             self._choice = gui.add_dropdown("Run", (NONE,))
             self._show = gui.add_button("Show run", icon="eye", disabled=True)
-            self._told = gui.add_markdown("Targets are green where they were solved, red where not.")
+        with gui.add_folder("Reach study"):
+            self._file = gui.add_dropdown("Study", self._studies(), hint="Files of `memetik reach -o FILE.npz`.")
+            self._open_study = gui.add_button("Open study", icon="map-search")
+            self._surface = gui.add_dropdown("Object", (NONE,), hint="Whose surface the tip is to get at.")
+            self._count = gui.add_slider("Targets", min=50, max=2000, step=50, initial_value=200)
+            self._study = gui.add_button("Study reach", icon="map")
+        with gui.add_folder("Targets"):
+            self._told = gui.add_markdown(KEY)
             self._target = gui.add_slider("Target", min=0, max=1, step=1, initial_value=0, disabled=True)
             self._again = gui.add_button_group("Target", ("Show solutions", "Solve again"))
             self._about = gui.add_markdown("")
-        with gui.add_folder("Reach study", expand_by_default=False):
-            self._surface = gui.add_dropdown("Object", (NONE,))
-            self._count = gui.add_slider("Targets", min=50, max=2000, step=50, initial_value=200)
-            self._study = gui.add_button("Study reach", icon="map")
-            self._reach = gui.add_markdown("How much of an object's surface the tip gets at.")
         with gui.add_folder("Evolution", expand_by_default=False):
             self._record = gui.add_button("Record a search", icon="player-record")
             self._generation = gui.add_slider("Generation", min=0, max=1, step=1, initial_value=0, disabled=True)
@@ -62,9 +73,11 @@ class ResultsPanel:
         names = tuple(state.scene.objects) or (NONE,)
         if tuple(self._surface.options) != names:
             self._surface.options = names
+        if self._results is not None and self._studied_object(self._results) is not self._covered:
+            self._forget()  # the surface is no longer where its heat map is
 
     def use_robot(self, state: State) -> None:
-        if self._run is None or self._run.scenario.robot is not state.robot:
+        if self._results is None or self._results.robot is not state.robot:
             self._forget()
 
     def _wire(self) -> None:
@@ -87,6 +100,11 @@ class ResultsPanel:
         async def _(event: Any) -> None:
             again = self._again.value == "Solve again"
             studio.do(event, lambda: self.show_target(int(self._target.value), again))
+
+        @self._open_study.on_click
+        async def _(event: Any) -> None:
+            name = self._file.value
+            studio.do(event, lambda: self.open_study(name, event))
 
         @self._study.on_click
         async def _(event: Any) -> None:
@@ -127,27 +145,65 @@ class ResultsPanel:
         self._told.content = "Making the scenario again…"
         self._studio.in_background(lambda: load_run(self._path, key, self._studio.folder), self._loaded, event)
 
-    def _loaded(self, run: RunResults | None) -> None:
-        """Scene and robot of the run, its targets as coloured balls that can be clicked."""
-        if run is None:
-            self._told.content = "That run could not be shown."
+    # reach
+
+    def open_study(self, name: str, event: Any = None) -> None:
+        """Shows a reach study from a file below the folder."""
+        if name == NONE:
+            raise InvalidInputError(
+                "there is no study below this folder; `memetik reach ROBOT MESH -o FILE.npz` makes one."
+            )
+        path = self._studio.folder.path(name, STUDY_SUFFIXES)
+        self._told.content = "Opening…"
+        self._studio.in_background(lambda: load_reach(path, self._studio.folder), self._loaded, event)
+
+    def _study_reach(self, event: Any) -> None:
+        from memetik.scene.scene import Scene
+
+        state, name, count = self._studio.state, self._surface.value, int(self._count.value)
+        if name == NONE:
+            raise InvalidInputError("add an object to the scene first: its surface is studied.")
+        scene = Scene(state.scene.objects.values(), allowed=state.scene.allowed)
+        link = next((w.goal.links[0] for w in state.goals if w.goal.links), state.robot.links[-1])
+        self._told.content = "Studying…"
+        self._study.disabled = True
+        self._studio.in_background(lambda: study_reach(state.robot, scene, name, link, count), self._studied, event)
+
+    def _studied(self, results: Results | None) -> None:
+        self._study.disabled = False
+        self._told.content = "The study failed."
+        if results is not None and results.robot is self._studio.state.robot:
+            self._goals = open_goals(results.goals)
+            self._draw(results)
+
+    # targets
+
+    def _loaded(self, results: Results | None) -> None:
+        """Takes over robot, scene and goals, and shows the first target that has a posture."""
+        if results is None:
+            self._told.content = "That could not be shown."
             return
-        setup, scenario = self._studio.setup, run.scenario
+        self._goals = open_goals(results.goals)
+        self._studio.setup.use_model(results.source, results.robot, results.scene, self._goals, results.self_collision)
+        self._draw(results)
+        self._clicked(min(results.postures, default=0))
+
+    def _draw(self, results: Results) -> None:
+        """Targets as coloured balls that can be clicked, the surface in the colours of its heat map."""
         self._forget()
-        setup.use_model(scenario.robot, scenario.scene, scenario.goals, scenario.self_collision)
-        self._run = run
-        self._studio.see_through_scene(True)
-        self._told.content = run.sentence()
-        points = scenario.poses[:, :3, 3]
+        self._results, self._covered = results, self._studied_object(results)
+        self._studio.see_through_scene(True, results.heat.name if results.heat else "")
+        self._told.content = f"{results.sentence} {KEY}"
         vertices, faces = ball(8)
+        count = len(results)
         node = self._studio.server.scene.add_batched_meshes_simple(
             fresh("/results/targets"),
             vertices,
             faces,
-            np.tile([1.0, 0.0, 0.0, 0.0], (len(points), 1)),
-            points,
-            batched_scales=np.full(len(points), 0.012),
-            batched_colors=run.colors,
+            np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
+            results.points,
+            batched_scales=np.full(count, 0.012),
+            batched_colors=results.colors,
             lod="off",
             cast_shadow=False,
         )
@@ -158,9 +214,21 @@ class ResultsPanel:
             self._studio.do(event, lambda: self._clicked(number))
 
         self._marks.append(node)
-        self._target.max = max(1, len(points) - 1)
+        if results.heat is not None:
+            self._marks.append(self._painted(results.heat))
+        self._target.max = max(1, count - 1)
+        self._target.value = 0
         self._target.disabled = False
-        self.show_target(0)
+
+    def _painted(self, heat: HeatMap) -> Any:
+        import trimesh
+
+        colors = (255 * heat.colors).astype(np.uint8)
+        mesh = trimesh.Trimesh(heat.vertices, heat.faces, vertex_colors=colors, process=False)
+        return self._studio.server.scene.add_mesh_trimesh(fresh("/results/heat"), mesh, scale=1.0)
+
+    def _studied_object(self, results: Results) -> Any:
+        return results.heat and self._studio.state.scene.objects.get(results.heat.name)
 
     def _clicked(self, number: int | None) -> None:
         if number is not None:
@@ -169,21 +237,19 @@ class ResultsPanel:
 
     def show_target(self, number: int, again: bool = False) -> None:
         """The solutions of one target as ghosts, the robot in the first of them; or the target solved again."""
-        run = self._run
-        if run is None:
-            raise InvalidInputError("show a run first.")
-        number = min(max(number, 0), len(run.statuses) - 1)
+        results = self._results
+        if results is None:
+            raise InvalidInputError("show a run or a reach study first.")
+        number = min(max(number, 0), len(results) - 1)
         setup = self._studio.setup
-        setup.aim(run.scenario.of(number))
-        found = run.postures.get(number, [])
+        setup.aim(self._goals, results.of(number))
+        found = results.postures.get(number, [])
         count = "1 posture" if len(found) == 1 else f"{len(found)} postures"
-        self._about.content = f"Target {number}: {run.statuses[number] or 'not asked'}, {count}."
+        self._about.content = f"Target {number}: {results.statuses[number]}, {count}."
         if again:
-            self._studio.solve_again()
-            self._about.content += " Solved again, as it is shown."
             self._hide_ghosts()
-            return
-        if found:
+            self._about.content += f" {self._solve_again()}"
+        elif found:
             setup.follow(np.array(found[0]))
             colors = np.tile([59, 130, 246], (len(found[:20]), 1))
             self._all_ghosts().show(np.array(found[:20]), colors, 0.3)
@@ -191,33 +257,15 @@ class ResultsPanel:
         else:
             self._hide_ghosts()
 
-    # reach
-
-    def _study_reach(self, event: Any) -> None:
-        from memetik.scene.scene import Scene
-
-        state, name, count = self._studio.state, self._surface.value, int(self._count.value)
-        if name == NONE:
-            raise InvalidInputError("add an object to the scene first: its surface is studied.")
-        scene = Scene(state.scene.objects.values(), allowed=state.scene.allowed)
-        link = next((w.goal.links[0] for w in state.goals if w.goal.links), state.robot.links[-1])
-        self._reach.content = "Studying…"
-        self._study.disabled = True
-        self._studio.in_background(lambda: study_reach(state.robot, scene, name, link, count), self._studied, event)
-
-    def _studied(self, picture: ReachPicture | None) -> None:
-        self._study.disabled = False
-        if picture is None:
-            self._reach.content = "The study failed."
-            return
-        import trimesh
-
-        self._reach.content = picture.sentence
-        colors = (255 * picture.colors).astype(np.uint8)
-        mesh = trimesh.Trimesh(picture.vertices, picture.faces, vertex_colors=colors, process=False)
-        if self._heat is not None:
-            self._heat.remove()
-        self._heat = self._studio.server.scene.add_mesh_trimesh(fresh("/results/heat"), mesh, scale=1.0)
+    def _solve_again(self) -> str:
+        """Solves the goals of now from the middle of the limits, not from what is shown; what came of it."""
+        studio, state = self._studio, self._studio.state
+        timeout = None if "timeout" in state.options else AGAIN_TIMEOUT
+        found = studio.solver.solve(replace(state, q=state.robot.neutral), timeout)
+        if found is None:
+            return ""
+        studio.setup.follow(found.q.copy())
+        return f"Solved again: {found.reason}, in {1e3 * found.time:.3g} ms."
 
     # evolution
 
@@ -266,14 +314,14 @@ class ResultsPanel:
         for node in self._marks:
             node.remove()
         self._marks = []
-        if self._heat is not None:
-            self._heat.remove()
-            self._heat = None
-        if self._run is not None:
+        if self._results is not None:
             self._studio.see_through_scene(False)
-        self._run, self._evolution = None, None
+        self._results, self._evolution = None, None
         self._target.disabled = self._generation.disabled = True
         self._picture.visible = False
+
+    def _studies(self) -> tuple[str, ...]:
+        return tuple(self._studio.folder.files(STUDY_SUFFIXES)) or (NONE,)
 
     def _stores(self) -> tuple[str, ...]:
         return tuple(self._studio.folder.files(STORE_SUFFIXES)) or (NONE,)

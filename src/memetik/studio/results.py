@@ -9,34 +9,64 @@ from typing import Any
 import numpy as np
 
 from memetik.errors import InvalidInputError
+from memetik.goals.base import Goal
+from memetik.robot.robot import Robot, load_robot
+from memetik.scene.scene import Scene
 from memetik.studio.files import Folder
 
-COLORS = {"solved": (34, 197, 94), "late": (250, 204, 21), "false": (217, 70, 239)}
+GREEN = (34, 197, 94)
+COLORS = {
+    "solved": GREEN,
+    "late": (250, 204, 21),
+    "false": (217, 70, 239),
+    "reached": GREEN,
+    "out of reach": (100, 116, 139),
+}
 MISSED = (239, 68, 68)
+
+MAX_STUDY_BYTES = 100_000_000
+"""Files of reach studies may be as large as this."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RunResults:
-    """One run of a benchmark: its scenario, and of each target what became of it."""
+class HeatMap:
+    """A surface in the world, with a colour (V, 4) for each vertex, drawn in the place of an object of the scene."""
 
-    label: str
-    scenario: Any
+    name: str
+    vertices: np.ndarray
+    faces: np.ndarray
+    colors: np.ndarray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Results:
+    """Many targets for a robot in a scene, and what became of each: a run of a benchmark, or a reach study."""
+
+    sentence: str
+    source: str
+    """What `load_robot` takes; "" where nothing is known."""
+    robot: Robot
+    scene: Scene | None
+    self_collision: bool
+    goals: tuple[Goal, ...]
+    """What is asked; their targets are open."""
+    targets: tuple[np.ndarray, ...]
+    """For each goal its targets, (N, ...)."""
+    points: np.ndarray
+    """(N, 3): where the targets are shown."""
     statuses: tuple[str, ...]
-    """Per target, of its first trial; "" where there is no result."""
+    colors: np.ndarray
+    """(N, 3), from 0 to 255."""
     postures: dict[int, list[np.ndarray]]
-    """By target, the postures found in all trials."""
-    times: np.ndarray
+    """By target, the postures that were found."""
+    heat: HeatMap | None = None
 
-    @property
-    def colors(self) -> np.ndarray:
-        """(N, 3) by status."""
-        return np.array([COLORS.get(status, MISSED) for status in self.statuses], dtype=np.uint8).reshape(-1, 3)
+    def __len__(self) -> int:
+        return len(self.points)
 
-    def sentence(self) -> str:
-        solved = sum(status == "solved" for status in self.statuses)
-        known = sum(bool(status) for status in self.statuses)
-        took = f", {1e3 * float(np.nanmean(self.times)):.3g} ms each" if known else ""
-        return f"{self.label}: {solved} of {known} targets solved{took}."
+    def of(self, number: int) -> tuple[np.ndarray, ...]:
+        """The targets of all goals, of that number."""
+        return tuple(target[number] for target in self.targets)
 
 
 def run_labels(path: Path) -> list[tuple[str, str]]:
@@ -54,7 +84,7 @@ def run_labels(path: Path) -> list[tuple[str, str]]:
     ]
 
 
-def load_run(path: Path, key: str, folder: Folder) -> RunResults:
+def load_run(path: Path, key: str, folder: Folder) -> Results:
     """All of one run, its scenario made again, from what lies below the folder or comes with memetik."""
     from memetik.bench.scenarios import scenario_from
     from memetik.bench.store import Store
@@ -68,53 +98,95 @@ def load_run(path: Path, key: str, folder: Folder) -> RunResults:
         numbers, _, q = store.postures(key)
     _check_origin(facts["origin"], folder)
     scenario = scenario_from(facts["origin"])
-    statuses = [""] * len(scenario.poses)
-    times = np.full(len(scenario.poses), np.nan)
+    statuses = [""] * len(scenario)
+    times = np.full(len(scenario), np.nan)
     for result in results:
         if not statuses[result.target]:
             statuses[result.target], times[result.target] = str(result.status), float(result.time)
     postures: dict[int, list[np.ndarray]] = {}
     for target, posture in zip(numbers.tolist(), q, strict=True):
         postures.setdefault(target, []).append(posture)
-    return RunResults(str(row.label), scenario, tuple(statuses), postures, times)
+    solved, known = statuses.count("solved"), len(statuses) - statuses.count("")
+    took = f", {1e3 * float(np.nanmean(times)):.3g} ms each" if known else ""
+    return Results(
+        f"{row.label}: {solved} of {known} targets solved{took}.",
+        "",
+        scenario.robot,
+        scenario.scene,
+        scenario.self_collision,
+        scenario.goals,
+        scenario.targets,
+        scenario.poses[:, :3, 3],
+        tuple(status or "not asked" for status in statuses),
+        np.array([COLORS.get(status, MISSED) for status in statuses], dtype=np.uint8).reshape(-1, 3),
+        postures,
+    )
 
 
-def _check_origin(origin: Any, folder: Folder) -> None:
-    from memetik.robot import bundled
+def load_reach(path: Path, folder: Folder) -> Results:
+    """A study that `memetik reach -o FILE.npz` wrote, with a robot from below the folder or that comes with memetik."""
+    from memetik.bench.reach_file import load_study, study_facts
+    from memetik.bench.reach_output import SURFACE
 
-    robot, scenario = str(origin.get("robot", "")), str(origin.get("scenario", ""))
-    if not bundled.known(robot.partition(":")[0]):
-        folder.path(robot)
-    if Path(scenario).suffix:
-        folder.path(scenario)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ReachPicture:
-    """A reach study of an object: its surface with a colour for each vertex, and a sentence."""
-
-    vertices: np.ndarray
-    faces: np.ndarray
-    colors: np.ndarray
-    result: Any
-    sentence: str
+    if path.is_file() and path.stat().st_size > MAX_STUDY_BYTES:
+        raise InvalidInputError(f"{path.name!r} has more than the {MAX_STUDY_BYTES / 1e6:.0f} MB that are accepted.")
+    _check_robot(str(study_facts(path).get("robot", "")), folder)
+    study = load_study(path)
+    # A robot at a base of its own is not what its name alone would load.
+    source = study.source if load_robot(study.source) == study.setup.robot else ""
+    return _reach_results(source, study.setup, study.surface, study.result, SURFACE)
 
 
-def study_reach(robot: Any, scene: Any, name: str, link: str, count: int = 300) -> ReachPicture:
-    """How much of an object's surface a link gets at, as a heat map."""
+def study_reach(robot: Robot, scene: Scene, name: str, link: str, count: int = 300) -> Results:
+    """How much of an object's surface a link gets at."""
     from memetik.bench.reach import ReachSetup, reach_study
-    from memetik.bench.reach_output import heat_part, sentence
     from memetik.scene.objects import TriangleMesh
     from memetik.scene.surroundings import sample_triangles
     from memetik.studio.drawing import surface_of
 
     item = scene[name]
     vertices, faces = surface_of(item.shape)
-    world = vertices @ item.pose[:3, :3].T + item.pose[:3, 3]
-    mesh = TriangleMesh(world, faces, name)
+    mesh = TriangleMesh(vertices @ item.pose[:3, :3].T + item.pose[:3, 3], faces, name)
     points, normals = sample_triangles(mesh.triangles, count, 0)
     setup = ReachSetup(robot, scene, link)
-    result = reach_study(setup, points, normals, passes=2)
-    part = heat_part(mesh, result)
-    colors = np.asarray(part.vertex_colors() if callable(part.vertex_colors) else part.vertex_colors)
-    return ReachPicture(part.vertices, part.faces, colors, result, sentence(setup, result))
+    return _reach_results("", setup, mesh, reach_study(setup, points, normals, passes=2), name)
+
+
+def _reach_results(source: str, setup: Any, surface: Any, result: Any, name: str) -> Results:
+    """A study as results: the surface coloured by score, a posture for each target that is reached."""
+    from memetik.bench.reach import STATES
+    from memetik.bench.reach_output import heat_part, sentence
+
+    part = heat_part(surface, result)
+    statuses = [STATES[state] for state in result.state.tolist()]
+    return Results(
+        sentence(setup, result),
+        source,
+        setup.robot,
+        setup.scene,
+        setup.scene is not None,
+        tuple(setup.goals),
+        setup.targets(result.points, result.normals),
+        result.points,
+        tuple(
+            f"{status}, score {score:.2f}" if status == "reached" else status
+            for status, score in zip(statuses, result.score.tolist(), strict=True)
+        ),
+        np.array([COLORS.get(status, MISSED) for status in statuses], dtype=np.uint8).reshape(-1, 3),
+        {int(k): [result.q[k]] for k in np.flatnonzero(result.reached)},
+        HeatMap(name, part.vertices, part.faces, part.vertex_colors()),
+    )
+
+
+def _check_origin(origin: Any, folder: Folder) -> None:
+    robot, scenario = str(origin.get("robot", "")), str(origin.get("scenario", ""))
+    _check_robot(robot, folder)
+    if Path(scenario).suffix:
+        folder.path(scenario)
+
+
+def _check_robot(robot: str, folder: Folder) -> None:
+    from memetik.robot import bundled
+
+    if not bundled.known(robot.partition(":")[0]):
+        folder.path(robot)

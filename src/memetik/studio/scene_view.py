@@ -34,6 +34,7 @@ class SceneView:
         self._marks: _Marks | None = None
         self._slice: Any = None
         self._opacity: float | None = None
+        self._covered = ""
 
     def show(self, content: SceneSnapshot, q: np.ndarray) -> None:
         """Brings the nodes to this content, objects on links to where a posture puts them."""
@@ -61,6 +62,12 @@ class SceneView:
         self._opacity = opacity
         for item, node in self._nodes.values():
             node.opacity = self._opacity_of(item)
+
+    def cover(self, name: str) -> None:
+        """Leaves out an object in whose place something else is drawn; "" leaves out none."""
+        self._covered = name
+        for item, node in self._nodes.values():
+            node.visible = item.name != name
 
     def mark(self, nearness: Nearness) -> None:
         """Contact points with their normals in red, the closest pair as a line with its clearance."""
@@ -144,6 +151,7 @@ class SceneView:
             color=_color(item),
             opacity=self._opacity_of(item),
             side="double",
+            visible=item.name != self._covered,
         )
 
         @node.on_click

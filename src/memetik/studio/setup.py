@@ -6,7 +6,7 @@ are one step.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -19,7 +19,7 @@ from memetik.goals.pose import Pose
 from memetik.robot.robot import Robot, load_robot
 from memetik.robot.transforms import as_pose
 from memetik.scene.scene import Scene, SceneSnapshot
-from memetik.studio.targets import Wanted, dragged, following, fresh_goal, present_value
+from memetik.studio.targets import Wanted, dragged, following, fresh_goal
 
 MOST_STEPS = 200
 """As many changes can be undone."""
@@ -144,26 +144,22 @@ class SetUp:
         kept = SceneSnapshot(loose, scene.allowed, scene.version)
         self.change(f"robot {robot.name}", **{k: getattr(fresh, k) for k in _FIELDS if k != "scene"}, scene=kept)
 
-    def use_model(self, robot: Robot, scene: Scene | None, goals: Any, self_collision: bool = True) -> None:
-        """A robot with a scene and goals as others made them, such as those of a benchmark."""
-        fresh = replace(_beginning(_source_of(robot), robot, scene), self_collision=self_collision)
-        wanted: list[Wanted] = []
-        for goal in goals:
-            name = free_name(goal.name or goal.default_name(), [w.name for w in wanted])
-            if goal.is_open:
-                goal = replace(goal, **{goal.open_target: present_value(goal, robot, fresh.q)})
-            wanted.append(Wanted.of(goal, name))
-        fields = {name: getattr(fresh, name) for name in _FIELDS}
-        self.change(f"robot {robot.name}", **{**fields, "goals": tuple(wanted) or fresh.goals})
+    def use_model(
+        self, source: str, robot: Robot, scene: Scene | None, goals: tuple[Wanted, ...], self_collision: bool = True
+    ) -> None:
+        """A robot with a scene and goals as others made them, such as those of a benchmark; source: "" if unknown."""
+        fresh = _beginning(source or _source_of(robot), robot, scene)
+        changed = replace(fresh, goals=goals or fresh.goals, self_collision=self_collision)
+        self.change(f"robot {robot.name}", **{name: getattr(changed, name) for name in _FIELDS})
 
-    def aim(self, targets: Any) -> None:
-        """Targets for the goals that take one, in their order."""
+    def aim(self, goals: tuple[Wanted, ...], targets: Any) -> None:
+        """These goals with these targets: one for each goal that leaves it open, in their order."""
         given = iter(targets)
-        goals = tuple(
-            wanted if wanted.target is None else replace(wanted, target=np.array(next(given), dtype=float))
-            for wanted in self._state.goals
+        aimed = tuple(
+            replace(wanted, target=np.array(next(given), dtype=float)) if wanted.goal.is_open else wanted
+            for wanted in goals
         )
-        self.change("aim", "aim", goals=goals)
+        self.change("aim", "aim", goals=aimed)
 
     def set_joint(self, name: str, value: float) -> None:
         """Moves a joint; the targets of goals on the links it moves go along."""
@@ -350,6 +346,15 @@ def _some_link(robot: Robot) -> str:
     if robot.tips:
         return robot.tips[0]
     return robot.links[-1]
+
+
+def open_goals(goals: Iterable[Goal]) -> tuple[Wanted, ...]:
+    """Goals whose targets are still to come, under names that differ."""
+    result: list[Wanted] = []
+    for goal in goals:
+        name = free_name(goal.name or goal.default_name(), [wanted.name for wanted in result])
+        result.append(Wanted(name, replace(goal, name=name)))
+    return tuple(result)
 
 
 def free_name(wanted: str, taken: Any) -> str:
