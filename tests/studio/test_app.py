@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import memetik as mk
+from memetik.errors import InvalidInputError
 from memetik.studio.app import Studio
 from memetik.studio.loop import Loop
 
@@ -75,6 +76,39 @@ def test_another_robot_has_its_own_sliders_and_gizmos(studio: Studio) -> None:
     ask(studio, studio.setup.undo)
     assert len(studio.joints_panel._sliders) == 8
     assert studio.robot_view.robot.name == "panda"
+
+
+def test_the_solver_that_was_chosen_is_saved_loaded_and_copied(studio: Studio, tmp_path, monkeypatch) -> None:
+    panel = studio.pose_panel
+    assert (panel._method.value, panel._timeout.value) == ("memetic", "20")
+    panel._method.value, panel._timeout.value, panel._threads.value, panel._rng.value = "bio2_memetic", "35", "2", "7"
+    ask(studio, panel._set_options)
+    ask(studio, lambda: studio.file_panel._saved_as("cell.json"))
+    assert "method='bio2_memetic', timeout=0.035, threads=2, rng=7" in studio.setup.script()
+
+    ask(studio, studio.setup.undo)
+    assert (panel._method.value, panel._timeout.value) == ("memetic", "20")
+    asked: list[dict] = []
+    solve = mk.Problem.solve
+    monkeypatch.setattr(mk.Problem, "solve", lambda *args, **given: asked.append(given) or solve(*args, **given))
+    ask(studio, lambda: studio.file_panel.load("cell.json"))
+    fields = (panel._method, panel._timeout, panel._threads, panel._rng)
+    assert [field.value for field in fields] == ["bio2_memetic", "35", "2", "7"]
+    assert [asked[-1][name] for name in ("method", "timeout", "threads", "rng")] == ["bio2_memetic", 0.035, 2, 7]
+
+    ask(studio, lambda: studio.file_panel.open_robot("ur5"))
+    assert panel._method.value == "bio2_memetic"  # another robot, the same solver
+    problem = mk.load_problem(tmp_path / "cell.json")
+    assert problem.compile(mk.load_robot("panda")).solve(seed=problem.seed, **problem.options).success
+
+
+def test_a_setup_with_a_method_that_is_not_there_is_refused(studio: Studio, tmp_path) -> None:
+    studio.setup.change("solver", options={"method": "bio2"})
+    path = tmp_path / "cell.json"
+    studio.setup.save(path)
+    path.write_text(path.read_text().replace("bio2", "bio3"))
+    with pytest.raises(InvalidInputError, match="'bio3'"):
+        studio.setup.load(path)
 
 
 def test_of_drags_that_wait_only_the_newest_counts() -> None:

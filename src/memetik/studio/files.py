@@ -1,7 +1,8 @@
 """Set-ups as files: a problem as `memetik solve --problem` reads it, with what only the studio needs in one entry.
 
     cell.json          {"schema": "memetik.problem/1", "robot": ..., "goals": [...], "seed": [...],
-                        "scene": "cell.scene.toml", "studio": {"postures": {...}, "way": [...], "disabled": [...]}}
+                        "scene": "cell.scene.toml", "options": {...},
+                        "studio": {"postures": {...}, "way": [...], "disabled": [...], "options": {"method": ...}}}
     cell.scene.toml    the scene, where there is one, as `Scene.save` writes it
 
 Every file is complete or not there: it is written beside its name and then takes it.
@@ -18,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from memetik.errors import InvalidInputError
+from memetik.errors import InvalidInputError, suggest
 from memetik.robot.robot import Robot, load_robot
 from memetik.scene.scene import Scene
-from memetik.solve.problem_file import ProblemFile, goal_from_dict, goal_to_dict, load_problem, save_problem
+from memetik.solve.methods import METHODS
+from memetik.solve.problem_file import OPTIONS, ProblemFile, goal_from_dict, goal_to_dict, load_problem, save_problem
 from memetik.studio.setup import State, free_name
 from memetik.studio.targets import Wanted, present_value
 
@@ -81,7 +83,7 @@ def load_setup(path: Any) -> State:
         frozenset(problem.fixed),
         MappingProxyType(checked),
         way,
-        MappingProxyType(dict(problem.options)),
+        MappingProxyType({**problem.options, **_own_options(kept)}),
     )
 
 
@@ -97,6 +99,9 @@ def problem_of(state: State, scene: str | None) -> ProblemFile:
     ]
     if disabled:
         studio["disabled"] = disabled
+    own = {name: value for name, value in state.options.items() if name not in OPTIONS}
+    if own:
+        studio["options"] = own
     return ProblemFile(
         state.source,
         tuple(wanted.stated for wanted in state.goals if wanted.enabled),
@@ -105,7 +110,7 @@ def problem_of(state: State, scene: str | None) -> ProblemFile:
         state.margin,
         dict.fromkeys(sorted(state.held)),
         seed=state.q.tolist(),
-        options=dict(state.options),
+        options={name: value for name, value in state.options.items() if name in OPTIONS},
         studio=studio,
     )
 
@@ -126,6 +131,17 @@ def _named(goals: list[Wanted]) -> tuple[Wanted, ...]:
         name = free_name(wanted.name, [other.name for other in result])
         result.append(replace(wanted, name=name, goal=replace(wanted.goal, name=name)))
     return tuple(result)
+
+
+def _own_options(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of `Problem.solve` that a problem file has no place for: the method, by name."""
+    options = kept.get("options", {})
+    if not isinstance(options, Mapping) or options.keys() - {"method"}:
+        raise InvalidInputError(f"the studio's options of a set-up are an object with 'method', not {options!r:.60}.")
+    method = options.get("method", "memetic")
+    if method not in METHODS:
+        raise InvalidInputError(f"the method {method!r:.60} of a set-up is unknown; {suggest(str(method), METHODS)}")
+    return dict(options)
 
 
 def _list(data: Mapping[str, Any], key: str) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from memetik.solve.problem_file import goal_classes
 from memetik.studio.forms import form_of, goal_of, number_of
 from memetik.studio.setup import State
-from memetik.studio.solving import method_names
+from memetik.studio.solving import LIVE_TIMEOUT, method_names
 from memetik.studio.status import goals_html
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class PosePanel:
         self._form: list[Any] = []
         self._shown: Any = None
         self._names: tuple[str, ...] = ()
+        self._shown_options: Any = None
         gui = studio.server.gui
         self._list = gui.add_html("")
         with gui.add_folder("Goal"):
@@ -49,9 +51,9 @@ class PosePanel:
         with gui.add_folder("Solver", expand_by_default=False):
             self._live = gui.add_checkbox("Live", True, hint="Solve whenever something changes.")
             self._method = gui.add_dropdown("Method", tuple(method_names()))
-            self._timeout = gui.add_text("Time limit (ms)", "20")
-            self._threads = gui.add_text("Threads", "1")
-            self._rng = gui.add_text("Random seed", "0")
+            self._timeout = gui.add_text("Time limit (ms)", "")
+            self._threads = gui.add_text("Threads", "")
+            self._rng = gui.add_text("Random seed", "")
             self._apply_options = gui.add_button("Apply", icon="check", color="gray")
             self._again = gui.add_button("Another posture", icon="refresh", hint="Solves from a random posture.")
         with gui.add_folder("Explanation", expand_by_default=False):
@@ -72,6 +74,7 @@ class PosePanel:
             self._choice.options = self._options(state)
             self._choice.value = self._chosen
         self._list.content = goals_html(self._studio, self._chosen)
+        self._show_options(state)
         self._rebuild(state)
 
     def use_robot(self, state: State) -> None:
@@ -129,12 +132,24 @@ class PosePanel:
 
     def _set_options(self) -> None:
         options: dict[str, Any] = {
+            **self._studio.state.options,
+            "method": self._method.value,
             "timeout": 1e-3 * number_of(self._timeout.value, "the time limit", 0.01, 10_000.0),
             "threads": int(number_of(self._threads.value, "the number of threads", 1, 64)),
             "rng": int(number_of(self._rng.value, "the random seed", 0, 2**31)),
         }
-        self._studio.solver.method = self._method.value
-        self._studio.setup.change("solver", options=options)
+        self._studio.setup.change("solver", options=MappingProxyType(options))
+
+    def _show_options(self, state: State) -> None:
+        """The fields of the solver as the set-up has them, once they change: what is being typed is left alone."""
+        if state.options is self._shown_options:
+            return
+        self._shown_options = options = state.options
+        self._method.value = options.get("method", "memetic")
+        self._timeout.value = f"{1e3 * options.get('timeout', LIVE_TIMEOUT):g}"
+        self._threads.value = str(options.get("threads", 1))
+        rng = options.get("rng", 0)
+        self._rng.value = str(rng if isinstance(rng, int) else rng[0])
 
     def _another(self) -> None:
         """Solves from postures drawn at random until one is solved that differs."""

@@ -136,20 +136,21 @@ class SetUp:
     # robot and posture
 
     def use_robot(self, source: str) -> None:
-        """Another robot, with goals at its tips; the scene stays."""
+        """Another robot, with goals at its tips; the scene and how it is solved stay."""
         robot = load_robot(source)
         fresh = _beginning(source, robot, None)
         scene = self._state.scene
         loose = {k: item for k, item in scene.objects.items() if item.link is None or item.link in robot.links}
         kept = SceneSnapshot(loose, scene.allowed, scene.version)
-        self.change(f"robot {robot.name}", **{k: getattr(fresh, k) for k in _FIELDS if k != "scene"}, scene=kept)
+        changed = replace(fresh, scene=kept, options=self._state.options)
+        self.change(f"robot {robot.name}", **{name: getattr(changed, name) for name in _FIELDS})
 
     def use_model(
         self, source: str, robot: Robot, scene: Scene | None, goals: tuple[Wanted, ...], self_collision: bool = True
     ) -> None:
         """A robot with a scene and goals as others made them, such as those of a benchmark; source: "" if unknown."""
         fresh = _beginning(source or _source_of(robot), robot, scene)
-        changed = replace(fresh, goals=goals or fresh.goals, self_collision=self_collision)
+        changed = replace(fresh, goals=goals or fresh.goals, self_collision=self_collision, options=self._state.options)
         self.change(f"robot {robot.name}", **{name: getattr(changed, name) for name in _FIELDS})
 
     def aim(self, goals: tuple[Wanted, ...], targets: Any) -> None:

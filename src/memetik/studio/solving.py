@@ -51,7 +51,6 @@ class LiveSolver:
 
     def __init__(self) -> None:
         self.scene = Scene()
-        self.method = "memetic"
         self._key: Any = None
         self._problem: Problem | None = None
         self._tracker: Tracker | None = None
@@ -94,7 +93,7 @@ class LiveSolver:
         problem = self.problem(state)
         if problem is None:
             return None
-        given = {"timeout": LIVE_TIMEOUT, "approximate": True, "method": self.method, **_solve_options(state)}
+        given = {"timeout": LIVE_TIMEOUT, "approximate": True, **_solve_options(state)}
         if quick:
             given["attempts"] = DRAG_ATTEMPTS
         if timeout is not None:
