@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 from full_body import SETUPS, Setup
+from method_verdicts import judged, percent
 from peers.report import Report
 from peers.targets import reachable
 from rich.progress import track
 
 import memetik as mk
-from memetik.bench.statistics import wilson_interval
 from memetik.solve.methods.bio import Bio1
 
 # Population, elites and the percentages for the mean and the root mean square of errors, from Starke's table 5.4.
@@ -27,42 +29,66 @@ STARKE = {
     "both wrists, both feet": (160, 4, 1.27, 95.29),
     "both wrists, both feet, head": (180, 4, 0.48, 94.56),
 }
-BODY_EVALUATIONS = 60_000
+BODY_EVALUATIONS = 240_000
+ABLATION_EVALUATIONS = 60_000
 MAP_EVALUATIONS = 20_000
+ACCURACY = 1e-3
+"""Metres and radians: what the source asks for in general; it states none for its full bodies."""
 
 
 def full_body(report: Report, targets: int) -> None:
-    """Table 5.4: the root mean square of errors against their mean, at equal numbers of evaluations."""
+    """Table 5.4: the root mean square of errors against their mean, at the number of evaluations after which the former
+    solves as many as in the source."""
     humanoid = mk.load_robot("valkyrie")
-    rows = []
+    rows, remarks = [], []
     for name, (population, elites, mean_source, rmse_source) in track(STARKE.items(), "full body", transient=True):
-        shares = []
+        robot, goals = humanoid.group(SETUPS[name].group), [_within(goal, ACCURACY) for goal in SETUPS[name].goals]
+        needed = {}
         for combination in ("mean", "rmse"):
             method = Bio1(population=population, elites=elites, combination=combination)
-            shares.append(_solved(humanoid.group(SETUPS[name].group), SETUPS[name], method, targets, BODY_EVALUATIONS))
-        cells = [f"{100 * np.mean(s):.1f} ({_interval(s)})" for s in shares]
-        verdict = "holds" if np.mean(shares[1]) >= np.mean(shares[0]) else "FAILS"
-        rows.append([name, cells[0], f"{mean_source:.2f}", cells[1], f"{rmse_source:.2f}", verdict])
-    columns = ("setup", "mean", "source", "root mean square", "source", "ordering")
-    report.table(f"5.4 full body; {BODY_EVALUATIONS} evaluations; {targets} targets", columns, rows)
+            needed[combination] = _needed(robot, goals, method, targets, BODY_EVALUATIONS)
+        wanted = max(1, round(rmse_source / 100 * targets))
+        budget = min(float(np.sort(needed["rmse"])[wanted - 1]), BODY_EVALUATIONS)
+        mean, rmse = needed["mean"] <= budget, needed["rmse"] <= budget
+        rows.append([name, f"{budget:.0f}", percent(mean), f"{mean_source:.2f}", percent(rmse), f"{rmse_source:.2f}"])
+        remarks.append(judged(f"{name}: root mean square > mean", rmse, mean))
+    columns = ("setup", "evaluations", "mean", "source", "root mean square", "source")
+    report.table(f"5.4 full body; at most {BODY_EVALUATIONS} evaluations; {targets} targets", columns, rows)
+    for line in remarks:
+        report.say("  " + line)
 
 
 def parameter_map(report: Report, targets: int) -> None:
-    """Efficiency of Bio IK, the mean of 1 / (fitness x work), over population and elites; largest 1 in each map."""
+    """Efficiency of Bio IK, the mean of 1 / (fitness x time), over population and elites; largest 1 in each map.
+
+    Fitness counts down to the accuracy asked for: what is below it is solved. Time is generations x offspring, as the
+    source gives each elite a thread of its own, which works until the offspring are made; the second map counts all
+    evaluations instead, as one thread does.
+    """
     populations, elites = (10, 25, 50, 100, 150), (1, 2, 3, 5, 8)
     for name, robot, setup in _bodies():
-        problem, tasks = mk.Problem(robot, setup.goals), reachable(robot, setup.goals, targets, seed=3)
-        values = np.zeros((len(populations), len(elites)))
+        goals = [_within(goal, ACCURACY) for goal in setup.goals]
+        problem, tasks = mk.Problem(robot, goals), reachable(robot, goals, targets, seed=3)
+        threads, alone = (np.zeros((len(populations), len(elites))) for _ in range(2))
         for i, population in track(list(enumerate(populations)), f"map of {name}", transient=True):
             for j, elite in enumerate(elites):
-                batch = problem.solve(
-                    *tasks.targets, seed=tasks.seeds, method=Bio1(population=population, elites=elite),
-                    evaluations=MAP_EVALUATIONS, rng=5,
-                )  # fmt: skip
-                values[i, j] = np.mean(1.0 / (np.sqrt(np.maximum(batch.cost, 1e-12)) * batch.evaluations))
-        values /= values.max()
-        rows = [[p, *(f"{v:.2f}" for v in row)] for p, row in zip(populations, values, strict=True)]
-        report.table(f"Efficiency on {name}; {targets} targets", ("population", *(f"{e} elites" for e in elites)), rows)
+                method = Bio1(population=population, elites=elite)
+                solutions = [
+                    problem.solve(
+                        *tasks.of(k), seed=tasks.seeds[k], method=method, evaluations=MAP_EVALUATIONS, rng=(5, k)
+                    )
+                    for k in range(targets)
+                ]
+                fitness = np.array([max(np.sqrt(solution.cost), ACCURACY) for solution in solutions])
+                generations = np.array([max(solution.statistics["generations"], 1) for solution in solutions])
+                evaluations = np.array([solution.evaluations for solution in solutions])
+                threads[i, j] = np.mean(1.0 / (fitness * generations * max(population - elite, 1)))
+                alone[i, j] = np.mean(1.0 / (fitness * evaluations))
+        for what, values in (("a thread for each elite", threads), ("one thread", alone)):
+            rows = [[p, *(f"{v:.2f}" for v in row)] for p, row in zip(populations, values / values.max(), strict=True)]
+            columns = ("population", *(f"{e} elites" for e in elites))
+            report.table(f"Efficiency on {name}, {what}; {targets} targets", columns, rows)
+    report.say("  The source: a broad range does as well; at least two elites; recommended 50 to 150 and 2 to 5.")
 
 
 def ablations(report: Report, targets: int) -> None:
@@ -73,13 +99,25 @@ def ablations(report: Report, targets: int) -> None:
         "exact gradient": {"numeric_gradient": False},
     }  # fmt: skip
     rows = {name: [name] for name in variants}
-    columns = ["variant"]
+    columns, remarks = ["variant"], []
     for name, robot, setup in _bodies():
         columns += [name]
+        solved = {}
         for variant, parameters in track(variants.items(), f"ablations on {name}", transient=True):
-            solved = _solved(robot, setup, Bio1(population=75, elites=3, **parameters), targets, BODY_EVALUATIONS)
-            rows[variant].append(f"{100 * np.mean(solved):.1f} ({_interval(solved)})")
-    report.table(f"Ablations of bio1; {BODY_EVALUATIONS} evaluations; {targets} targets", columns, list(rows.values()))
+            method = Bio1(population=75, elites=3, **parameters)
+            solved[variant] = _needed(robot, setup.goals, method, targets, ABLATION_EVALUATIONS) < np.inf
+            rows[variant].append(percent(solved[variant]))
+        parts = [variant for variant in variants if variant.startswith("no ")]
+        remarks += [judged(f"{name}: all > {part}", solved["all"], solved[part]) for part in parts]
+        remarks += [
+            judged(f"{name}: {part} > no exploitation", solved[part], solved["no exploitation"])
+            for part in parts
+            if part != "no exploitation"
+        ]
+    title = f"Ablations of bio1; {ABLATION_EVALUATIONS} evaluations; {targets} targets"
+    report.table(title, columns, list(rows.values()))
+    for line in remarks:
+        report.say("  " + line)
     report.say("  The source (Starke, figure 5.3) has exploitation as the part that contributes most.")
 
 
@@ -143,12 +181,15 @@ def _bodies() -> list[tuple[str, mk.Robot, Setup]]:
     return [("shadow hand", hand, Setup("", goals, 5, 0.0)), ("humanoid", humanoid.group(setup.group), setup)]
 
 
-def _solved(robot: mk.Robot, setup: Setup, method: Any, targets: int, evaluations: int) -> np.ndarray:
-    tasks = reachable(robot, setup.goals, targets, seed=3)
-    problem = mk.Problem(robot, setup.goals)
-    return problem.solve(*tasks.targets, seed=tasks.seeds, method=method, evaluations=evaluations, rng=5).success
+def _needed(robot: mk.Robot, goals: Sequence[mk.Goal], method: Any, targets: int, evaluations: int) -> np.ndarray:
+    """Evaluations after which each target is solved; infinite where it is not."""
+    tasks, problem = reachable(robot, goals, targets, seed=3), mk.Problem(robot, goals)
+    batch = problem.solve(*tasks.targets, seed=tasks.seeds, method=method, evaluations=evaluations, rng=5)
+    return np.where(batch.success, batch.evaluations, np.inf)
 
 
-def _interval(solved: np.ndarray) -> str:
-    low, high = wilson_interval(int(solved.sum()), len(solved))
-    return f"{100 * low:.1f}-{100 * high:.1f}"
+def _within(goal: mk.Goal, accuracy: float) -> mk.Goal:
+    """The goal, met within other metres and radians."""
+    names = {f.name for f in fields(goal)}  # type: ignore[arg-type]
+    wanted = ("tolerance", "position_tolerance", "rotation_tolerance")
+    return replace(goal, **dict.fromkeys(names.intersection(wanted), accuracy))  # type: ignore[type-var]

@@ -2,12 +2,13 @@
 
 Run: python benchmarks/methods.py [--tables 3.12 3.14] [--targets 300] [--robots ur5] [--bars] [--full-body] [--map]
      [--ablations] [--kinematics]
-With 100 targets all tables take about ten minutes on one core; the sources' tables have 1000 to 10 000.
+With 100 targets all tables take about a quarter of an hour on one core; the sources' tables have 1000 to 10 000.
 
-Targets are poses of random postures within the limits, seeds are other random postures. A table is run at equal numbers
-of evaluations: as many as the source's own numbers imply, or as many as it takes a named row (the anchor) to solve what
-it solved there; every row is run once and read at that number. Rates come with Wilson's 95 % intervals; an ordering
-that the source states holds, or is a tie (the difference is noise by a paired test), or fails.
+Targets are poses of random postures within the limits, seeds are other random postures; tables 8.x are run in scenes
+(method_scenes.py). A table is run at equal numbers of evaluations: as many as the source's own numbers imply, or as
+many as it takes a named row (the anchor) to solve what it solved there; every row is run once and read at that number.
+Rates come with Wilson's 95 % intervals; an ordering that the source states holds, or is a tie (the difference is noise
+by a paired test), or fails. Times are of the processor, so that whoever shares the machine does not count.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ import sys
 import time
 from dataclasses import dataclass
 
+import method_scenes
 import method_tables
 import numpy as np
 from method_tables import Row, Table
+from method_verdicts import judged, percent
 from peers.report import Report
 from rich.console import Console
 from rich.progress import track
 
 import memetik as mk
-from memetik.bench.statistics import compare_paired, wilson_interval
 from memetik.solve.methods.bio import Bio1, Bio2
 
 GROUPS = {
@@ -34,7 +36,7 @@ GROUPS = {
     "valkyrie_arm": ("valkyrie", "right_arm"),
     "valkyrie_leg": ("valkyrie", "right_leg"),
 }
-SLOW_TARGETS = 20
+SLOW_TARGETS = 300
 """For methods written in Python, at most."""
 
 
@@ -48,10 +50,11 @@ def robot_named(name: str) -> mk.Robot:
 
 @dataclass(frozen=True)
 class Result:
-    """A row on a robot: whether and after how many evaluations each target was solved."""
+    """A row on a robot: whether and after how many evaluations each target was solved, and the mean time."""
 
     success: np.ndarray
     evaluations: np.ndarray
+    milliseconds: float
 
     def within(self, evaluations: float) -> np.ndarray:
         return self.success & (self.evaluations <= evaluations)
@@ -71,14 +74,17 @@ def main(arguments: list[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     report = Report(Console(width=150, highlight=False))
-    known = method_tables.tables()
+    known: dict[str, Table | method_scenes.SceneTable] = {**method_tables.tables(), **method_scenes.tables()}
     others = options.bars or options.full_body or options.map or options.ablations or options.kinematics
     wanted = options.tables if options.tables is not None else ([] if others else [""])
     chosen = [table for name, table in known.items() if any(names(name, part) for part in wanted)]
     if wanted and not chosen:
         parser.error(f"no table has {' or '.join(wanted)} in its name; there are: {', '.join(known)}")
     for table in chosen:
-        run_table(report, table, options.targets, options.robots)
+        if isinstance(table, Table):
+            run_table(report, table, options.targets, options.robots)
+        else:
+            method_scenes.run_table(report, table, options.targets)
     if options.bars:
         run_bars(report, options.targets)
     if options.full_body:
@@ -108,32 +114,38 @@ def names(table: str, part: str) -> bool:
 def run_table(report: Report, table: Table, targets: int, only: list[str] | None) -> None:
     robots = [robot for robot in table.rows[0].source if not only or robot in only]
     cells: dict[str, list[str]] = {row.label: [row.label] for row in table.rows}
-    verdicts: list[str] = []
-    work = []
+    times: dict[str, list[str]] = {row.label: [row.label] for row in table.rows if row.milliseconds}
+    remarks: list[str] = []
+    budgets = []
     for robot in robots:
         results = {}
         most = table.evaluations.get(robot, table.most)
         for row in track(table.rows, description=f"{table.name} on {robot}", transient=True):
-            results[row.label] = measure(table, row, robot, targets, int(most * row.share))
+            longest = table.most if row.label in table.work else most * row.share
+            results[row.label] = measure(table, row, robot, targets, int(longest))
         budget = most if table.anchor is None else calibrated(table, robot, results[table.anchor], most)
-        work.append(f"{budget:g}")
+        budgets.append(f"{budget:g}")
         for row in table.rows:
-            solved = results[row.label].within(budget * row.share)
-            low, high = wilson_interval(int(solved.sum()), len(solved))
-            cells[row.label] += [
-                f"{100 * solved.mean():.1f} ({100 * low:.0f}-{100 * high:.0f})", f"{row.source[robot]:.2f}",
-            ]  # fmt: skip
-        verdicts += [
+            result = results[row.label]
+            solved = result.within(budget * row.share)
+            cells[row.label] += [percent(solved), f"{row.source[robot]:.2f}"]
+            if row.milliseconds:
+                work = np.minimum(result.evaluations, budget * row.share).mean()
+                times[row.label] += [f"{result.milliseconds:.2f}", f"{work:.0f}", f"{row.milliseconds[robot]:.2f}"]
+        remarks += [
             verdict(table, results, budget, robot, better, worse)
             for better, worse, *where in table.orderings
             if not where or robot in where[0]
         ]
+        remarks += [work_needed(row, robot, results[row.label]) for row in table.rows if row.label in table.work]
     columns = ["method"] + [c for robot in robots for c in (robot, "source")]
     anchor = f", calibrated by '{table.anchor}'" if table.anchor else ""
-    report.table(
-        f"{table.name}; evaluations: {', '.join(work)}{anchor}; {targets} targets", columns, list(cells.values())
-    )
-    for line in verdicts:
+    title = f"{table.name}; evaluations: {', '.join(budgets)}{anchor}; {targets} targets"
+    report.table(title, columns, list(cells.values()))
+    if times:
+        columns = ["mean"] + [c for robot in robots for c in (f"{robot}, ms", "evaluations", "source, ms")]
+        report.table(f"{table.name}: milliseconds of processor time", columns, list(times.values()))
+    for line in (*remarks, *table.notes):
         report.say("  " + line)
 
 
@@ -142,21 +154,19 @@ def measure(table: Table, row: Row, name: str, targets: int, evaluations: int) -
     robot = robot_named(name)
     count = min(targets, SLOW_TARGETS) if row.slow else targets
     goal = mk.Pose(robot.tip, position_tolerance=table.position, rotation_tolerance=table.rotation)
-    problem = mk.Problem(robot, [goal], self_collision=table.self_collision or None)
-    wanted, seeds = robot.random(11, targets), robot.random(12, targets)
-    if table.self_collision:
-        free = ~np.asarray(mk.CollisionModel(robot, self_collision=True).collides(wanted))
-        wanted = wanted[free]
-        count = min(count, len(wanted))
-    poses = robot.pose(robot.tip, wanted[:count])
-    if table.self_collision:
-        solved = [
-            problem.solve(pose, seed=seed, method=row.method, evaluations=evaluations, rng=(5, k))
-            for k, (pose, seed) in enumerate(zip(poses, seeds, strict=False))
-        ]
-        return Result(np.array([s.success for s in solved]), np.array([s.evaluations for s in solved]))
-    batch = problem.solve(poses, seed=seeds[:count], method=row.method, evaluations=evaluations, rng=5)
-    return Result(batch.success, batch.evaluations)
+    problem = mk.Problem(robot, [goal])
+    poses, seeds = robot.pose(robot.tip, robot.random(11, targets)[:count]), robot.random(12, targets)[:count]
+    begin = time.process_time()
+    batch = problem.solve(poses, seed=seeds, method=row.method, evaluations=evaluations, rng=5)
+    return Result(batch.success, batch.evaluations, 1e3 * (time.process_time() - begin) / count)
+
+
+def work_needed(row: Row, robot: str, result: Result) -> str:
+    """After how many evaluations a row has solved as many as in the source."""
+    needed = np.sort(np.where(result.success, result.evaluations, np.inf))
+    index = min(len(needed) - 1, max(0, round(row.source[robot] / 100 * len(needed)) - 1))
+    number = f"{needed[index]:.0f} evaluations" if np.isfinite(needed[index]) else "no number of evaluations run"
+    return f"work   {robot}: {row.label} has the source's {row.source[robot]:g} % after {number}"
 
 
 def calibrated(table: Table, robot: str, anchor: Result, most: float) -> float:
@@ -172,12 +182,7 @@ def verdict(table: Table, results: dict[str, Result], budget: float, robot: str,
     first = results[better].within(budget * rows[better].share)
     second = results[worse].within(budget * rows[worse].share)
     count = min(len(first), len(second))
-    comparison = compare_paired(first[:count], second[:count])
-    if comparison.difference < 0 and not comparison.is_noise:
-        word = "FAILS"
-    else:
-        word = "tie  " if comparison.is_noise else "holds"
-    return f"{word}  {robot}: {better} > {worse}  ({comparison.first:.1%} and {comparison.second:.1%})"
+    return judged(f"{robot}: {better} > {worse}", first[:count], second[:count])
 
 
 def run_bars(report: Report, targets: int) -> None:

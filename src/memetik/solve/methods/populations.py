@@ -101,7 +101,7 @@ class Ga(CoreMethod):
     population: int = 60
     elites: int = 4
     mutation_rate: float = 0.2
-    mutation_scale: float = 0.1
+    mutation_scale: float = 0.005
     crossover: float = 0.9
     patience: int = 100
     rotation: Rotation = "square_distance"
