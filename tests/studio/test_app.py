@@ -111,6 +111,40 @@ def test_a_setup_with_a_method_that_is_not_there_is_refused(studio: Studio, tmp_
         studio.setup.load(path)
 
 
+def test_teleoperation_holds_before_what_is_in_the_way_and_goes_on(studio: Studio) -> None:
+    name = studio.state.goals[0].name
+    start = np.array(studio.state.goals[0].target)
+    wall = mk.transform(start[:3, 3] + (0.2, 0.0, 0.0))
+    ask(studio, lambda: studio.setup.add_object(mk.Box((0.01, 0.6, 0.6)), wall, "wall"))
+    exact = mk.CollisionModel(studio.state.robot, mk.Scene(studio.state.scene.objects.values()))
+    postures: list[np.ndarray] = []
+    follow = studio.setup.follow
+    studio.setup.follow = lambda q: (postures.append(q), follow(q))[1]  # type: ignore[method-assign]
+    studio.move_panel._teleoperation.value, studio.move_panel._limit.value = True, 100
+    ask(studio, studio.move_panel._set_teleoperation)
+
+    through = start.copy()
+    through[0, 3] += 0.3
+    ask(studio, lambda: studio.setup.drag(name, through))
+    assert len(postures) > 10
+    assert "Held" in studio.status.content
+    assert "wall" in studio.status.content
+    held = studio.state.robot.pose("panda_hand_tcp", studio.state.q)[0, 3]
+    assert start[0, 3] + 0.01 < held < wall[0, 3]
+
+    back = start.copy()
+    back[1, 3] += 0.1
+    ask(studio, lambda: studio.setup.drag(name, back))
+    assert "Following" in studio.status.content
+    np.testing.assert_allclose(studio.state.robot.pose("panda_hand_tcp", studio.state.q), back, atol=1e-4)
+
+    ask(studio, lambda: studio.setup.drag(name, through))
+    assert "Held" in studio.status.content
+    assert not exact.collides(np.array(postures)).any()
+    ask(studio, lambda: studio.setup.remove_object("wall"))
+    np.testing.assert_allclose(studio.state.robot.pose("panda_hand_tcp", studio.state.q), through, atol=1e-4)
+
+
 def test_of_drags_that_wait_only_the_newest_counts() -> None:
     done: list[int] = []
     loop = Loop(lambda: False, lambda: None, lambda *_: None)

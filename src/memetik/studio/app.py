@@ -198,14 +198,17 @@ class Studio:
 
     def _track(self, state: State) -> bool:
         begin = time.perf_counter()
-        step = self.solver.track(state, TRACKING_STEP, self.teleoperation or 1.0)
+        tracked = self.solver.track(state, TRACKING_STEP, self.teleoperation or 1.0)
         pulse = self.loop.pulse
         pulse.solving += time.perf_counter() - begin
         pulse.solves += 1
-        if step is None:
+        if tracked is None:
             return False
-        self.setup.follow(step.q.copy())
+        q, step = tracked
+        self.setup.follow(q)
         self.solution, self.tracked = None, step
+        if self.solver.blocked is not None:
+            return False  # until the target or the scene is another
         return not step.within or float(np.abs(step.velocity).max()) > 1e-4
 
     def _show(self, q: np.ndarray) -> None:

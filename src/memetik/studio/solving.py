@@ -28,6 +28,9 @@ is let go."""
 LIVE_REFINE = 0.003
 """Seconds for preferences in each of these."""
 
+WAY_CHECKS = 4
+"""Postures that are looked at on the way of one step of tracking: things that are thin are not stepped through."""
+
 NEAR = 0.05
 """Metres: pairs that are nearer than this are shown as near-misses."""
 
@@ -53,6 +56,8 @@ class LiveSolver:
         self.scene = Scene()
         self._key: Any = None
         self._problem: Problem | None = None
+        self.blocked: tuple[str, str] | None = None
+        """What the last step of tracking would have brought together."""
         self._tracker: Tracker | None = None
         self._tracking: Any = None
         self._models: dict[bool, Any] = {}
@@ -102,24 +107,47 @@ class LiveSolver:
             given["refine"] = min(LIVE_REFINE, given["timeout"])
         return problem.solve(*targets_of(state, problem), seed=np.ascontiguousarray(state.q), **given)
 
-    def track(self, state: State, dt: float, speed: float) -> Step | None:
-        """One step of a tracker towards the targets of a state, within limits of velocity and acceleration.
+    def track(self, state: State, dt: float, speed: float) -> tuple[np.ndarray, Step] | None:
+        """One step of a tracker towards the targets of a state, within limits of velocity and acceleration: the posture
+        to take, and the step. None without goals.
+
+        A step on which something would touch is not taken: the posture is the one before it, at rest, and `blocked`
+        names what is in the way.
 
         speed: share of the robot's limits, 0..1.
         """
         wanted = [w for w in state.goals if w.enabled]
         if not wanted:
             return None
-        key = (tuple((w.name, id(w.goal)) for w in wanted), state.held, dt, speed)
+        key = (state.robot, tuple((w.name, id(w.goal)) for w in wanted), state.held, dt, speed)
         if self._tracker is None or self._tracking != key:
             problem = Problem(state.robot, [w.goal for w in wanted], fixed=sorted(state.held))
             self._tracker = Tracker(problem, seed=state.q, dt=dt, velocity_scale=speed, acceleration_scale=speed)
             self._tracking = key
-        return self._tracker.step(*targets_of(state, self._tracker.problem))
+        before = self._tracker.q.copy()
+        step = self._tracker.step(*targets_of(state, self._tracker.problem))
+        self.blocked = self._in_the_way(state, before, step.q)
+        if self.blocked is None:
+            return step.q.copy(), step
+        self._tracker.reset(before)
+        return before, step
+
+    def _in_the_way(self, state: State, start: np.ndarray, end: np.ndarray) -> tuple[str, str] | None:
+        """What touches first on the straight way between two postures; None where nothing does, or where it begins in
+        contact: it may lead out of it."""
+        if not state.scene.objects and not state.self_collision:
+            return None
+        self._place(state.scene)
+        model = self._exact(state, state.self_collision)
+        way = start + np.linspace(0.0, 1.0, WAY_CHECKS + 1)[:, None] * (end - start)
+        touches = model.collides(way, state.margin)
+        if touches[0] or not touches.any():
+            return None
+        return model.closest(way[int(np.argmax(touches))])[1]
 
     def stop_tracking(self) -> None:
         """Forgets the tracker: the next step begins at rest, at the posture of then."""
-        self._tracker = None
+        self._tracker = self.blocked = None
 
     def look(self, state: State) -> Nearness:
         """What touches and what nearly does, exactly; nothing where neither scene nor self-collision is asked for."""

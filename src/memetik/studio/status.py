@@ -76,6 +76,9 @@ def _verdict(studio: Studio) -> tuple[str, str, str]:
         return AMBER, "Playing", f"{studio.player.time:.2f} of {studio.player.duration:.2f} s"
     step = studio.tracked
     if studio.teleoperation is not None and step is not None:
+        if studio.solver.blocked is not None:
+            first, second = studio.solver.blocked
+            return RED, "Held", f"the next step would bring {first} and {second} together"
         saturated = f", {len(step.saturated)} joints at a bound" if step.saturated else ""
         return (GREEN if step.within else AMBER), "Following", f"error {step.error:.2g}{saturated}"
     solution = studio.solution
