@@ -40,11 +40,10 @@ def main(arguments: list[str] | None = None) -> int:
     tell("benchmark, memetic at HydrogenTank of elise, all that it takes, one result", seconds, "ms", 1e3)
     tell("its row in the store", size, "bytes", 1.0)
     with workers("local", 2) as crew:
-        for together in (1, 64):
-            begin = time.perf_counter()
-            crew.collect(_nothing, None, range(20 * count), together=together)
-            seconds = (time.perf_counter() - begin) / (20 * count)
-            tell(f"handing an item to a local cluster, {together} together", seconds, "ms", 1e3)
+        crew.collect(_nothing, None, range(20))
+        for together in (1, 20, 64):
+            seconds = _seconds(lambda n=together: crew.collect(_nothing, None, range(20 * count), together=n))
+            tell(f"handing an item to a local cluster, {together} in a task", seconds / (20 * count), "ms", 1e3)
     return 0
 
 

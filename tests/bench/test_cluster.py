@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import memetik as mk
-from memetik.bench.cluster import workers
+from memetik.bench.cluster import DEATHS, TOLD_BYTES, Workers, workers
 from memetik.bench.reach import ReachSetup, reach_study
 from memetik.bench.scenarios import scenario
 from memetik.bench.tune import Setting, tune
 from memetik.bench.tune_space import space_of
-from memetik.errors import InvalidInputError
+from memetik.errors import InvalidInputError, MemetikError
 from memetik.scene.surroundings import make_surroundings
 
 pytestmark = pytest.mark.unsanitized
@@ -38,20 +42,113 @@ def fail_at_three(context: None, item: int) -> int:
     return item
 
 
+def write_down(context: Path, item: int) -> int:
+    """Leaves a line for each time that it is called."""
+    with context.open("a") as file:
+        file.write(f"{item}\n")
+    time.sleep(0.02)
+    return item
+
+
+def end_at_seven(context: Path, item: int) -> int:
+    write_down(context, item)
+    if item == 7:
+        os._exit(1)
+    return item
+
+
+def large(context: int, item: int) -> np.ndarray:
+    return np.full(context, item)
+
+
+def kill_one(crew: Workers) -> None:
+    os.kill(next(iter(crew._client.run(os.getpid).values())), signal.SIGKILL)
+
+
 def test_results_come_in_the_order_of_the_items(crew) -> None:
     assert crew.count == 2
-    assert crew.collect(slow_square, 2.0, range(10), together=3) == [2.0 * k * k for k in range(10)]
+    for together in (None, 3, [1, 4, 5]):
+        assert crew.collect(slow_square, 2.0, range(10), together=together) == [2.0 * k * k for k in range(10)]
+    assert crew.collect(slow_square, 2.0, []) == []
 
 
-def test_a_killed_worker_costs_no_result(crew) -> None:
+@pytest.mark.parametrize("together", [0, [3, 0, 7], [3, 3]])
+def test_tasks_have_all_items(crew, together: int | list[int]) -> None:
+    with pytest.raises(InvalidInputError, match="all 10 items"):
+        crew.collect(slow_square, 2.0, range(10), together=together)
+
+
+def test_results_that_are_too_large_to_be_told_come_with_their_task(crew) -> None:
+    found = crew.collect(large, TOLD_BYTES, range(6), together=2)
+    assert [array.tolist() for array in found] == [[k] * TOLD_BYTES for k in range(6)]
+
+
+def test_a_killed_worker_costs_the_item_it_was_at(crew, tmp_path: Path) -> None:
+    calls, results = tmp_path / "calls", []
+    for k, value in crew.run(write_down, calls, range(120), together=40):
+        assert k == value
+        results.append(k)
+        if len(results) == 25:
+            kill_one(crew)
+    assert sorted(results) == list(range(120))
+    # One was begun and not finished, at most one more was finished and not told in time.
+    assert 120 <= len(calls.read_text().split()) <= 122
+
+
+def test_work_that_ends_its_workers_is_given_up(crew, tmp_path: Path) -> None:
+    calls, begin = tmp_path / "calls", time.monotonic()
+    with pytest.raises(MemetikError, match=r"ended several workers.*item 7 of 30"):
+        crew.collect(end_at_seven, calls, range(30), together=5)
+    assert time.monotonic() - begin < 120.0
+    assert calls.read_text().split().count("7") == DEATHS
+    assert crew.collect(slow_square, 1.0, range(4)) == [0.0, 1.0, 4.0, 9.0]
+
+
+@pytest.fixture
+def lonely():
+    """A scheduler of this process with a worker that nobody starts again, and how to start one."""
+    from distributed import Client, LocalCluster
+
+    def start() -> subprocess.Popen[bytes]:
+        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard"]
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, *options]  # pyright: ignore[reportAttributeAccessIssue]
+        one = subprocess.Popen(command, cwd=Path(__file__).parent, stderr=subprocess.DEVNULL)
+        started.append(one)
+        return one
+
+    started: list[subprocess.Popen[bytes]] = []
+    options: dict[str, Any] = {"dashboard_address": None, "silence_logs": "ERROR"}
+    options["scheduler_kwargs"] = {"dashboard_address": "127.0.0.1:0"}
+    with LocalCluster(n_workers=0, **options) as cluster, Client(cluster) as client:
+        start()
+        client.wait_for_workers(1, timeout=60)
+        yield Workers(client), started, start
+        for one in started:
+            one.kill()
+            one.wait()
+
+
+def test_work_goes_on_when_a_worker_comes_back(lonely) -> None:
+    crew, started, start = lonely
     results: dict[int, float] = {}
-    for k, value in crew.run(slow_square, 1.0, range(60)):
-        assert k not in results
+    for k, value in crew.run(slow_square, 1.0, range(30)):
         results[k] = value
         if len(results) == 5:
-            victim = next(iter(crew._client.run(os.getpid).values()))
-            os.kill(victim, signal.SIGKILL)
-    assert results == {k: float(k * k) for k in range(60)}
+            started[0].kill()
+            start()
+    assert results == {k: float(k * k) for k in range(30)}
+
+
+def test_work_without_workers_is_given_up(lonely, monkeypatch: pytest.MonkeyPatch) -> None:
+    crew, started, _ = lonely
+    monkeypatch.setattr("memetik.bench.cluster.LONELY_SECONDS", 1.0)
+    results = crew.run(slow_square, 1.0, range(100))
+    next(results)
+    started[0].kill()
+    begin = time.monotonic()
+    with pytest.raises(MemetikError, match=r"all workers of the cluster are gone.*9\d of 100 items are left"):
+        list(results)
+    assert time.monotonic() - begin < 60.0
 
 
 def test_errors_come_through(crew) -> None:
@@ -70,7 +167,7 @@ def test_a_reach_study_is_the_same_on_a_cluster_with_a_death(crew) -> None:
         nonlocal tried
         tried += count
         if tried == 7:
-            os.kill(next(iter(crew._client.run(os.getpid).values())), signal.SIGKILL)
+            kill_one(crew)
 
     there = reach_study(setup, points, normals, passes=2, workers=crew, progress=kill_once)
     assert (there.state == alone.state).all()

@@ -211,7 +211,6 @@ def test_kills_at_any_moment_lose_no_finished_target(tmp_path, jobs, kills):
     assert len(rows) == len(set(rows)) == 2 * 60 * 2
 
 
-@pytest.mark.soak
 def test_a_cluster_gives_the_same_table_though_one_of_its_workers_is_killed(tmp_path):
     spec = small("memetic", scenarios=("Random", "Shelf"), targets=80, trials=2, evaluations=20_000)
     run(spec, tmp_path / "one.db")

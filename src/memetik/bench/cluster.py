@@ -2,14 +2,22 @@
 
 What is done with an item depends on the item and on a context that all share, on nothing else. The results are
 therefore the same wherever it is done, and an item whose worker died is simply done again by another.
+
+A task of the cluster is a few items for one certain worker, which tells each result as soon as it has it. When a worker
+is gone, what it had not told yet goes to others: it costs the item that it was at.
 """
 
 from __future__ import annotations
 
 import logging
 import pickle
+import queue
+import time
+import uuid
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import memetik
@@ -18,10 +26,30 @@ from memetik.errors import InvalidInputError, MemetikError, MissingExtraError
 LOCAL = "local"
 """The address that stands for a cluster of processes on this machine."""
 
-WORK_AHEAD = 8
-"""Tasks per worker that the scheduler holds at a time: enough to keep workers busy, few enough to stop at once."""
-
 CONNECT_SECONDS = 10.0
+
+MOST_TOGETHER = 64
+"""Items in a task, at most, where nobody says how many."""
+
+TASKS_EACH = 32
+"""Tasks for each worker that items are made into where there are enough: the last ones then end at about one time."""
+
+AHEAD = 8
+"""Items that wait at a worker, but at least a task: it never waits for the next one, and little is lost on a stop."""
+
+LOOK_SECONDS = 0.5
+"""How often is looked who is still there."""
+
+LONELY_SECONDS = 60.0
+"""How long the work waits for a worker to come back when all are gone."""
+
+DEATHS = 3
+"""Workers that may end at the same item."""
+
+TOLD_BYTES = 4096
+"""Results up to this size are told at once. Schedulers keep the last ten thousand; larger ones come with their task."""
+
+TOPIC = "memetik-results"
 
 
 class Workers:
@@ -32,6 +60,9 @@ class Workers:
 
     def __init__(self, client: Any = None):
         self._client = client
+        self._inboxes: dict[str, queue.SimpleQueue[Any]] = {}
+        if client is not None:
+            client.subscribe_topic(TOPIC, self._receive)
 
     @property
     def count(self) -> int:
@@ -41,23 +72,41 @@ class Workers:
         return max(1, sum(self._client.nthreads().values()))
 
     def run(
-        self, function: Callable[[Any, Any], Any], context: Any, items: Sequence[Any], *, together: int = 1
+        self,
+        function: Callable[[Any, Any], Any],
+        context: Any,
+        items: Sequence[Any],
+        *,
+        together: int | Sequence[int] | None = None,
     ) -> Iterator[tuple[int, Any]]:
         """Yields (k, function(context, items[k])) for all k, as they come.
 
         function, context and items must pickle for a cluster; `function` is one of a module.
-        together: how many items make one task there. A worker that dies costs the task it was at.
+        together: how many items make one task there, or how many each task has in turn; None for what suits their
+        number. One worker does a task, in order; if it dies, others do what is left of it.
         """
-        if together < 1:
-            raise InvalidInputError(f"at least one item makes a task, not {together}.")
         if self._client is None:
             for k, item in enumerate(items):
                 yield k, function(context, item)
             return
-        yield from self._run_there(function, context, items, together)
+        if together is None:
+            together = min(max(len(items) // (TASKS_EACH * self.count), 1), MOST_TOGETHER)
+        parts = _parts(len(items), together)
+        handout = _Handout(self._client, function, context, items, parts)
+        self._inboxes[handout.token] = handout.inbox
+        try:
+            yield from handout.results()
+        finally:
+            del self._inboxes[handout.token]
+            handout.close()
 
     def collect(
-        self, function: Callable[[Any, Any], Any], context: Any, items: Sequence[Any], *, together: int = 1
+        self,
+        function: Callable[[Any, Any], Any],
+        context: Any,
+        items: Sequence[Any],
+        *,
+        together: int | Sequence[int] | None = None,
     ) -> list[Any]:
         """All results of `run`, in the order of the items."""
         results: list[Any] = [None] * len(items)
@@ -65,39 +114,169 @@ class Workers:
             results[k] = result
         return results
 
-    def _run_there(
-        self, function: Callable[[Any, Any], Any], context: Any, items: Sequence[Any], together: int
-    ) -> Iterator[tuple[int, Any]]:
-        from distributed import KilledWorker, as_completed
+    def _receive(self, event: tuple[float, Any]) -> None:
+        token, k, data = event[1]
+        inbox = self._inboxes.get(token)
+        if inbox is not None:
+            inbox.put((k, data))
 
+
+@dataclass(eq=False)
+class _Task:
+    """What a worker was given: the future, and the numbers of the items that it has not told yet, in order."""
+
+    worker: str
+    future: Any
+    missing: dict[int, None]
+    begun: bool = False
+
+
+class _Handout:
+    """The items of one `run`: who has which, what came of them, and at which of them workers ended."""
+
+    def __init__(
+        self,
+        client: Any,
+        function: Callable[[Any, Any], Any],
+        context: Any,
+        items: Sequence[Any],
+        parts: Iterator[range],
+    ):
+        self.token = uuid.uuid4().hex
+        self.inbox: queue.SimpleQueue[tuple[int, bytes | None] | None] = queue.SimpleQueue()
+        """(k, result) of an item, (k, None) where a task begins with it, or None where one is at its end."""
+        self._client, self._function, self._items = client, function, items
         # The context travels as the argument of a task: unlike scattered data it can be made again after a death.
-        shared = self._client.submit(pickle.loads, pickle.dumps(context), pure=False)
-        starts = iter(range(0, len(items), together))
-        running: dict[Any, range] = {}
+        self._context = client.submit(pickle.loads, pickle.dumps(context), pure=False)
+        self._parts, self._again = parts, deque[list[int]]()
+        self._threads: dict[str, int] = {}
+        self._tasks: dict[str, list[_Task]] = {}
+        self._owner: dict[int, _Task] = {}
+        self._deaths: Counter[int] = Counter()
+        self._left = len(items)
+        self._looked = self._company = time.monotonic()
 
-        def submit_next() -> Any:
-            start = next(starts, None)
-            if start is None:
-                return None
-            numbers = range(start, min(start + together, len(items)))
-            future = self._client.submit(_do_several, function, shared, [items[k] for k in numbers], pure=False)
-            running[future] = numbers
-            return future
+    def results(self) -> Iterator[tuple[int, Any]]:
+        if self._left:
+            self._look()
+        while self._left:
+            self._hand_out()
+            message = None
+            with suppress(queue.Empty):
+                message = self.inbox.get(timeout=LOOK_SECONDS)
+            match message:
+                case None:
+                    yield from self._fetched()
+                case k, None:
+                    if k in self._owner:
+                        self._owner[k].begun = True
+                case k, data:
+                    if self._is_new(k):
+                        yield k, pickle.loads(data)
+            if time.monotonic() - self._looked >= LOOK_SECONDS:
+                self._look()
 
-        first = [future for _ in range(WORK_AHEAD * self.count) if (future := submit_next()) is not None]
-        waiting = as_completed(first, with_results=True)
+    def close(self) -> None:
+        left = [task.future for tasks in self._tasks.values() for task in tasks]
+        self._client.cancel([*left, self._context])
+
+    def _hand_out(self) -> None:
+        """Gives tasks to those who have the least, until all have enough."""
+        while self._threads:
+            worker = min(self._threads, key=lambda name: len(self._tasks[name]) / self._threads[name])
+            own = self._tasks[worker]
+            waiting = sum(len(task.missing) for task in own[self._threads[worker] :])
+            if len(own) >= 2 * self._threads[worker] and waiting >= AHEAD * self._threads[worker]:
+                return
+            numbers = self._again.popleft() if self._again else next(self._parts, None)
+            if numbers is None:
+                return
+            future = self._client.submit(
+                _do, self.token, memetik.__version__, self._function, self._context,
+                [(k, self._items[k]) for k in numbers], pure=False, workers=[worker], allow_other_workers=False,
+            )  # fmt: skip
+            future.add_done_callback(lambda _: self.inbox.put(None))
+            task = _Task(worker, future, dict.fromkeys(numbers))
+            own.append(task)
+            self._owner.update(dict.fromkeys(numbers, task))
+
+    def _is_new(self, k: int) -> bool:
+        """Whether a result is the first for its item; it is then no more waited for."""
+        task = self._owner.pop(k, None)
+        if task is None:
+            return False
+        self._left -= 1
+        del task.missing[k]
+        if not task.missing:
+            self._tasks[task.worker].remove(task)
+        return True
+
+    def _fetched(self) -> Iterator[tuple[int, Any]]:
+        """What came with tasks that are at their end; raises what they raised."""
+        for task in [task for tasks in self._tasks.values() for task in tasks if task.future.done()]:
+            for k, data in self._returned(task):
+                if self._is_new(k):
+                    yield k, pickle.loads(data)
+
+    def _returned(self, task: _Task) -> list[tuple[int, bytes]]:
+        from distributed import KilledWorker
+
+        if task.future.status in ("cancelled", "lost"):
+            raise _scheduler_gone("it has forgotten the work")
         try:
-            for batch in waiting.batches():
-                # New work first, so that nobody waits while results are looked at.
-                waiting.update([following for _ in batch if (following := submit_next()) is not None])
-                for done, results in batch:
-                    yield from zip(running.pop(done), results, strict=True)
+            return task.future.result(timeout=LOOK_SECONDS)
         except KilledWorker as error:
+            raise MemetikError(_MORTAL.format(f"({error})")) from None
+        except TimeoutError:
+            return []  # its worker is gone, as the next look will show
+        except OSError as error:
+            raise _scheduler_gone(error) from None
+
+    def _look(self) -> None:
+        """Who is there; what the dead had left is for others."""
+        try:
+            self._threads = self._client.nthreads()
+        except (OSError, TimeoutError) as error:
+            raise _scheduler_gone(error) from None
+        self._looked = time.monotonic()
+        for worker in self._threads:
+            self._tasks.setdefault(worker, [])
+        for worker in [name for name in self._tasks if name not in self._threads]:
+            self._bury(worker)
+        if self._threads:
+            self._company = self._looked
+        elif self._looked - self._company > LONELY_SECONDS:
             raise MemetikError(
-                f"the same work ended several workers, one after the other ({error}); have they enough memory?"
-            ) from None
-        finally:
-            self._client.cancel([*running, shared])
+                f"all workers of the cluster are gone, and none came back within {LONELY_SECONDS:g} s; "
+                f"{self._left} of {len(self._items)} items are left."
+            )
+
+    def _bury(self, worker: str) -> None:
+        tasks = self._tasks.pop(worker)
+        self._client.cancel([task.future for task in tasks])
+        for current in (next(iter(task.missing)) for task in tasks if task.begun):
+            self._deaths[current] += 1
+            if self._deaths[current] >= DEATHS:
+                raise MemetikError(_MORTAL.format(f"(item {current} of {len(self._items)})"))
+        self._again.extendleft(list(task.missing) for task in reversed(tasks))
+
+
+_MORTAL = "the same work ended several workers, one after the other {}; have they enough memory?"
+
+
+def _scheduler_gone(why: object) -> MemetikError:
+    return MemetikError(f"the scheduler of the cluster is not there any more ({why}).")
+
+
+def _parts(count: int, together: int | Sequence[int]) -> Iterator[range]:
+    """The numbers of items, task by task."""
+    sizes = [together] * -(-count // max(together, 1)) if isinstance(together, int) else together
+    if min(sizes, default=1) < 1 or sum(sizes) < count:
+        raise InvalidInputError(f"at least one item makes a task, and tasks have all {count} items, not {together}.")
+    begin = 0
+    for size in sizes:
+        yield range(begin, min(begin + size, count))
+        begin += size
 
 
 @contextmanager
@@ -117,10 +296,11 @@ def workers(cluster: str | None = None, count: int | None = None) -> Iterator[Wo
         raise MissingExtraError("distributed", "bench", "a cluster") from None
     if not logging.getLogger().isEnabledFor(logging.DEBUG):
         # Workers that die are done without; the scheduler's account of it is for those who ask (memetik -v).
-        for name in ("distributed", "distributed.nanny", "distributed.worker", "distributed.scheduler"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
+        for name in ("", ".client", ".nanny", ".worker", ".scheduler"):
+            logging.getLogger(f"distributed{name}").setLevel(logging.CRITICAL)
     if cluster == LOCAL:
         options: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "ERROR"}
+        options["scheduler_kwargs"] = {"dashboard_address": "127.0.0.1:0"}  # two at a time do not argue about a port
         with LocalCluster(n_workers=count, **options) as processes, Client(processes) as client:
             yield Workers(client)
         return
@@ -154,5 +334,19 @@ def _version() -> str:
     return memetik.__version__
 
 
-def _do_several(function: Callable[[Any, Any], Any], context: Any, items: list[Any]) -> list[Any]:
-    return [function(context, item) for item in items]
+def _do(
+    token: str, version: str, function: Callable[[Any, Any], Any], context: Any, items: list[tuple[int, Any]]
+) -> list[tuple[int, bytes]]:
+    """What a worker does with a task: tells results as soon as it has them, and returns all for whoever missed one."""
+    from distributed import get_worker
+
+    if version != memetik.__version__:
+        raise InvalidInputError(f"a worker has memetik {memetik.__version__}, not {version} as whoever asks it.")
+    worker, results = get_worker(), []
+    worker.log_event(TOPIC, [token, items[0][0], None])
+    for k, item in items:
+        data = pickle.dumps(function(context, item))
+        if len(data) <= TOLD_BYTES:
+            worker.log_event(TOPIC, [token, k, data])
+        results.append((k, data))
+    return results

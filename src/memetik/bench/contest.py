@@ -110,25 +110,47 @@ class Contest:
         self.scenario, self.settings = scenario, settings
         self.verifier = Verifier(scenario.robot, scenario.goals, scenario.scene, self_collision=scenario.self_collision)
         self.entrants = [Entrant(self, contestant, stable) for contestant in contestants]
+        self._trial, self._seeds = -1, np.empty((0, scenario.robot.dof))
+        self._latest: Entrant | None = None
 
     def play(
         self, numbers: Sequence[int], trial: int, wanted: Callable[[int, int], bool] = lambda entrant, number: True
     ) -> Iterator[tuple[int, Result]]:
         """Yields (number of the contestant, result) for each target in `numbers` that is `wanted`.
 
-        Contestants take turns of BLOCK targets; who begins changes with every block.
+        Contestants take turns, as `turns` has it.
         """
-        seeds = seeds_of(self.scenario, self.settings.seeding, trial, self.settings.seed)
-        for entrant in self.entrants:
-            entrant.lost = 0
-        count = len(self.entrants)
-        for turn, begin in enumerate(range(0, len(numbers), BLOCK)):
-            for place in range(count):
-                which = (turn + trial + place) % count
-                pending = [k for k in numbers[begin : begin + BLOCK] if wanted(which, k)]
-                if pending and self.entrants[which].unsupported is None:
-                    for result in self.entrants[which].turn(pending, trial, seeds):
-                        yield which, result
+        for block in turns(len(self.entrants), numbers, trial, wanted):
+            for which, number in block:
+                result = self.ask(which, number, trial)
+                if result is not None:
+                    yield which, result
+
+    def ask(self, which: int, number: int, trial: int) -> Result | None:
+        """A contestant's result on a target, after a short one to warm it up if it is the first of its turn.
+
+        None where it cannot take part.
+        """
+        entrant = self.entrants[which]
+        if self._trial != trial:
+            self._trial, self._latest = trial, None
+            self._seeds = seeds_of(self.scenario, self.settings.seeding, trial, self.settings.seed)
+            for one in self.entrants:
+                one.lost = 0
+        first, self._latest = self._latest is not entrant, entrant
+        return None if entrant.unsupported is not None else entrant.answer(number, trial, self._seeds[number], first)
+
+
+def turns(
+    count: int, numbers: Sequence[int], trial: int, wanted: Callable[[int, int], bool]
+) -> Iterator[list[tuple[int, int]]]:
+    """Who is asked what: the (contestant, target) that are `wanted`, in order, for each BLOCK of targets.
+
+    Within a block one contestant does all its targets after the other; who begins changes with every block.
+    """
+    for turn, begin in enumerate(range(0, len(numbers), BLOCK)):
+        order = [(turn + trial + place) % count for place in range(count)]
+        yield [(which, k) for which in order for k in numbers[begin : begin + BLOCK] if wanted(which, k)]
 
 
 class Entrant:
@@ -173,33 +195,31 @@ class Entrant:
                 self._ask(k, 0, 0, seeds[k], settings.timeout, patience if k == 0 else None)
         return self.unsupported
 
-    def turn(self, numbers: Sequence[int], trial: int, seeds: np.ndarray) -> Iterator[Result]:
-        """The solver's results on some targets."""
+    def answer(self, number: int, trial: int, seed: np.ndarray, first: bool) -> Result | None:
+        """The solver's result on a target, the `first` of its turn or not; None where it cannot take part."""
         settings = self.contest.settings
-        for count, number in enumerate(numbers):
-            if self.lost >= PATIENCE:
-                yield Result(number, trial, "abandoned", False, False, self.contest.settings.timeout)
-                continue
+        if self.lost >= PATIENCE:
+            return Result(number, trial, "abandoned", False, False, settings.timeout)
+        spent = time.perf_counter()
+        try:
+            if self.prepare() is not None:
+                return None
+            if first:
+                self._ask(number, trial, 1, seed, min(0.005, settings.timeout))
             spent = time.perf_counter()
-            try:
-                if self.prepare() is not None:
-                    return
-                if count == 0:
-                    self._ask(number, trial, 1, seeds[number], min(0.005, self.contest.settings.timeout))
-                spent = time.perf_counter()
-                result = self.solve(number, trial, seeds[number])
-                for _ in range(REPEATS if settings.evaluations is None else 0):
-                    if not is_starved(result, settings.timeout):
-                        break
-                    again = self.solve(number, trial, seeds[number])
-                    result = replace(again, note=again.note or "asked again: the core had been taken away")
-                self.lost = 0
-            except WorkerFailure as failure:
-                self.lost += 1
-                self._prepared_start = -1
-                seconds = time.perf_counter() - spent
-                result = Result(number, trial, failure.status, False, False, seconds, note=failure.note)
-            yield result
+            result = self.solve(number, trial, seed)
+            for _ in range(REPEATS if settings.evaluations is None else 0):
+                if not is_starved(result, settings.timeout):
+                    break
+                again = self.solve(number, trial, seed)
+                result = replace(again, note=again.note or "asked again: the core had been taken away")
+            self.lost = 0
+        except WorkerFailure as failure:
+            self.lost += 1
+            self._prepared_start = -1
+            seconds = time.perf_counter() - spent
+            result = Result(number, trial, failure.status, False, False, seconds, note=failure.note)
+        return result
 
     def solve(self, number: int, trial: int, seed: np.ndarray) -> Result:
         """One target: asked, and asked again from another seed while its answers collide and there is time."""

@@ -9,13 +9,14 @@ import os
 import queue
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from memetik.bench.contest import BLOCK, Contest, Settings, Stable
+from memetik.bench.contest import Contest, Settings, Stable, turns
 from memetik.bench.machine import machine_facts, package_versions, usable_cores
 from memetik.bench.peers.process import WorkerFailure
 from memetik.bench.peers.registry import Contestant, MissingPeerError, contestant
@@ -214,14 +215,18 @@ def _scenario(spec: Spec, name: str, robot: str | None, outcome: Outcome, progre
 
 def play(unit: Unit, trial: int, store: Store, stable: Stable, go_on: Callable[[], bool]) -> Iterator[str]:
     """Plays a unit's trial and keeps every result; yields the label of the solver for each. Stops when told to."""
-    finished = [store.finished(r) for r in unit.runs]
     contest = Contest(unit.scenario, unit.contestants, unit.settings, stable)
-    wanted = lambda which, number: (number, trial) not in finished[which]  # noqa: E731
-    for which, result in contest.play(range(len(unit.scenario)), trial, wanted):
+    for which, result in contest.play(range(len(unit.scenario)), trial, _unfinished(unit, trial, store)):
         store.add_result(unit.runs[which], result)
         yield unit.contestants[which].label
         if not go_on():
             return
+
+
+def _unfinished(unit: Unit, trial: int, store: Store) -> Callable[[int, int], bool]:
+    """Tells whether the result of a contestant on a target is still to come."""
+    finished = [store.finished(r) for r in unit.runs]
+    return lambda which, number: (number, trial) not in finished[which]
 
 
 def _here(
@@ -241,38 +246,51 @@ def _on_cluster(spec: Spec, units: list[Unit], store: Store, cluster: str) -> It
     from memetik.bench.cluster import workers
 
     with workers(cluster) as hands:
-        items = []
+        items, sizes = [], []
         for trial in range(spec.trials):
             for index, unit in enumerate(units):
-                finished = [store.finished(r) for r in unit.runs]
-                for begin in range(0, len(unit.scenario), BLOCK):
-                    numbers = range(begin, min(begin + BLOCK, len(unit.scenario)))
-                    asked = [[k for k in numbers if (k, trial) not in done] for done in finished]
-                    if any(asked):
-                        items.append((index, trial, asked))
-        for k, results in hands.run(_play_block, units, items):
-            unit = units[items[k][0]]
-            for which, result in results:
-                store.add_result(unit.runs[which], result)
-                yield unit.contestants[which].label
+                for block in turns(len(unit.runs), range(len(unit.scenario)), trial, _unfinished(unit, trial, store)):
+                    items += [(index, trial, which, number) for which, number in block]
+                    # All contestants of a block on one machine: they are compared with each other.
+                    sizes += [len(block)] if block else []
+        for k, result in hands.run(_ask, units, items, together=sizes):
+            index, _, which, _ = items[k]
+            if result is not None:
+                store.add_result(units[index].runs[which], result)
+                yield units[index].contestants[which].label
 
 
-_stable: Stable | None = None
+class _Seat:
+    """What a worker of a cluster keeps from one target to the next: the solvers' processes, and their contest."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._stable: Stable | None = None
+        self._units: list[Unit] = []
+        self._index = -1
+        self._contest: Contest | None = None
+
+    def contest(self, units: list[Unit], index: int) -> Contest:
+        if self._stable is None:
+            self._stable = Stable()
+            atexit.register(self._stable.close)
+        if self._contest is None or self._units is not units or self._index != index:
+            unit = units[index]
+            # Where a solver lives is this machine's business.
+            there = [contestant(c.source, label=c.label, parameters=c.given) for c in unit.contestants]
+            self._contest = Contest(unit.scenario, there, unit.settings, self._stable)
+            self._units, self._index = units, index
+        return self._contest
 
 
-def _play_block(units: list[Unit], item: tuple[int, int, list[list[int]]]) -> list[tuple[int, Result]]:
-    """What a worker of a cluster does: some targets of a unit. Solvers' processes stay for the next ones."""
-    global _stable
-    if _stable is None:
-        _stable = Stable()
-        atexit.register(_stable.close)
-    index, trial, asked = item
-    unit = units[index]
-    # Where a solver lives is this machine's business.
-    there = [contestant(c.source, label=c.label, parameters=c.given) for c in unit.contestants]
-    contest = Contest(unit.scenario, there, unit.settings, _stable)
-    numbers = sorted({k for some in asked for k in some})
-    return list(contest.play(numbers, trial, lambda which, number: number in asked[which]))
+_seat = _Seat()
+
+
+def _ask(units: list[Unit], item: tuple[int, int, int, int]) -> Result | None:
+    """What a worker of a cluster does: one target of a unit, in a trial, with one of its contestants."""
+    index, trial, which, number = item
+    with _seat.lock:
+        return _seat.contest(units, index).ask(which, number, trial)
 
 
 def _deadline(spec: Spec) -> float | None:

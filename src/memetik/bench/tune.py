@@ -66,6 +66,13 @@ class Setting:
     def held_out(self) -> range:
         return range(self.count, len(self.scenario))
 
+    def seeds(self, repeat: int) -> np.ndarray:
+        """Where methods start at each target, (N, dof)."""
+        kept = self.__dict__.setdefault("_seeds", {})
+        if repeat not in kept:
+            kept[repeat] = seeds_of(self.scenario, default_seeding(self.scenario), repeat, self.rng)
+        return kept[repeat]
+
 
 @dataclass(frozen=True)
 class Try:
@@ -202,24 +209,24 @@ def tune(
     )  # fmt: skip
 
 
-def measure_block(setting: Setting, item: tuple[Any, tuple[int, ...], int]) -> tuple[np.ndarray, np.ndarray]:
-    """Costs and successes of a method on some targets; `repeat` counts the random numbers on."""
-    method, numbers, repeat = item
-    scenario, problem = setting.scenario, setting.scenario.problem
-    seeds = seeds_of(scenario, default_seeding(scenario), repeat, setting.rng)
-    costs, solved = np.empty(len(numbers)), np.zeros(len(numbers), dtype=bool)
-    bound: dict[str, Any] = (
-        {"timeout": setting.budget} if setting.measure == "time" else {"evaluations": int(setting.budget)}
-    )
-    for place, number in ((0, numbers[0]), *enumerate(numbers)):  # the first once more: it warms up
-        found = problem.solve(
-            *scenario.of(number), seed=seeds[number], method=method, rng=(setting.rng + 7919 * repeat, number),
-            **bound,
-        )  # fmt: skip
-        cost = found.time if setting.measure == "time" else float(found.evaluations)
-        solved[place] = found.success and cost <= 1.1 * setting.budget
-        costs[place] = min(cost, setting.budget) if solved[place] else setting.budget
-    return costs, solved
+def measure(setting: Setting, item: tuple[Any, int, int, bool]) -> tuple[float, bool]:
+    """The cost of a method on a target and whether it solved it.
+
+    item: the method, the target's number, `repeat`, which counts the random numbers on, and whether to warm up before.
+    """
+    method, number, repeat, warm = item
+    scenario, seed = setting.scenario, setting.seeds(repeat)[number]
+    options: dict[str, Any] = {"seed": seed, "method": method, "rng": (setting.rng + 7919 * repeat, number)}
+    if setting.measure == "time":
+        options["timeout"] = setting.budget
+    else:
+        options["evaluations"] = int(setting.budget)
+    if warm:
+        scenario.problem.solve(*scenario.of(number), **options)
+    found = scenario.problem.solve(*scenario.of(number), **options)
+    cost = found.time if setting.measure == "time" else float(found.evaluations)
+    solved = found.success and cost <= 1.1 * setting.budget
+    return (min(cost, setting.budget) if solved else setting.budget), solved
 
 
 def _measured(
@@ -232,19 +239,20 @@ def _measured(
 ) -> list[Try]:
     """Several sets of parameters on the same targets, in turns. Impossible ones count as never solved."""
     methods = [_made(method, parameters) for parameters in drawn]
-    blocks = [tuple(numbers[k : k + BLOCK]) for k in range(0, len(numbers), BLOCK)]
-    # Who begins changes: the second at a target finds the processor's caches filled by the first.
-    turns = [
-        ((turn + block + repeat) % len(drawn), block) for block in range(len(blocks)) for turn in range(len(drawn))
-    ]
-    order = [(which, block) for which, block in turns if methods[which] is not None]
-    items = [(methods[which], blocks[block], repeat) for which, block in order]
+    places, sizes = [], []
+    for block, begin in enumerate(range(0, len(numbers), BLOCK)):
+        own = range(begin, min(begin + BLOCK, len(numbers)))
+        for turn in range(len(drawn)):
+            # Who begins changes: the second at a target finds the processor's caches filled by the first.
+            which = (turn + block + repeat) % len(drawn)
+            if methods[which] is not None:
+                places += [(which, place) for place in own]
+                sizes.append(len(own))
+    items = [(methods[which], numbers[place], repeat, place % BLOCK == 0) for which, place in places]
     costs = np.full((len(drawn), len(numbers)), float(setting.budget))
     solved = np.zeros((len(drawn), len(numbers)), dtype=bool)
-    for k, (own_costs, own_solved) in workers.run(measure_block, setting, items):
-        which, block = order[k]
-        places = slice(block * BLOCK, block * BLOCK + len(own_costs))
-        costs[which, places], solved[which, places] = own_costs, own_solved
+    for k, (cost, success) in workers.run(measure, setting, items, together=sizes):
+        costs[places[k]], solved[places[k]] = cost, success
     return [Try(dict(parameters), costs[k], solved[k]) for k, parameters in enumerate(drawn)]
 
 
