@@ -81,10 +81,17 @@ def test_another_robot_has_its_own_sliders_and_gizmos(studio: Studio) -> None:
 def test_the_solver_that_was_chosen_is_saved_loaded_and_copied(studio: Studio, tmp_path, monkeypatch) -> None:
     panel = studio.pose_panel
     assert (panel._method.value, panel._timeout.value) == ("memetic", "20")
-    panel._method.value, panel._timeout.value, panel._threads.value, panel._rng.value = "bio2_memetic", "35", "2", "7"
+    fields = (panel._method, panel._parameters, panel._timeout, panel._threads, panel._rng)
+    chosen = ["bio2_memetic", "population=3", "35", "2", "7"]
+    for field, text in zip(fields, chosen, strict=True):
+        field.value = text
     ask(studio, panel._set_options)
     ask(studio, lambda: studio.file_panel._saved_as("cell.json"))
-    assert "method='bio2_memetic', timeout=0.035, threads=2, rng=7" in studio.setup.script()
+    script = studio.setup.script()
+    assert "method=mk.methods.Bio2(population=3), timeout=0.035, threads=2, rng=7" in script
+    names: dict = {}
+    exec(script, names)
+    assert names["solution"].success
 
     ask(studio, studio.setup.undo)
     assert (panel._method.value, panel._timeout.value) == ("memetic", "20")
@@ -92,9 +99,9 @@ def test_the_solver_that_was_chosen_is_saved_loaded_and_copied(studio: Studio, t
     solve = mk.Problem.solve
     monkeypatch.setattr(mk.Problem, "solve", lambda *args, **given: asked.append(given) or solve(*args, **given))
     ask(studio, lambda: studio.file_panel.load("cell.json"))
-    fields = (panel._method, panel._timeout, panel._threads, panel._rng)
-    assert [field.value for field in fields] == ["bio2_memetic", "35", "2", "7"]
-    assert [asked[-1][name] for name in ("method", "timeout", "threads", "rng")] == ["bio2_memetic", 0.035, 2, 7]
+    assert [field.value for field in fields] == chosen
+    expected = [mk.methods.Bio2(population=3), 0.035, 2, 7]
+    assert [asked[-1][name] for name in ("method", "timeout", "threads", "rng")] == expected
 
     ask(studio, lambda: studio.file_panel.open_robot("ur5"))
     assert panel._method.value == "bio2_memetic"  # another robot, the same solver
@@ -143,6 +150,21 @@ def test_teleoperation_holds_before_what_is_in_the_way_and_goes_on(studio: Studi
     assert not exact.collides(np.array(postures)).any()
     ask(studio, lambda: studio.setup.remove_object("wall"))
     np.testing.assert_allclose(studio.state.robot.pose("panda_hand_tcp", studio.state.q), through, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("popul=3", "no parameter 'popul'"), ("population", "NAME=VALUE"), ("population=many", "does not take")],
+)
+def test_wrong_parameters_of_a_method_are_told_and_change_nothing(studio: Studio, monkeypatch, text, said) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(studio, "notify", lambda title, text, *_, **__: told.append(text))
+    studio.pose_panel._parameters.value = text
+    before = studio.state.options
+    studio.do(SimpleNamespace(client=None, client_id=0), studio.pose_panel._set_options)
+    assert studio.loop.wait_idle()
+    assert said in told[0]
+    assert studio.state.options is before
 
 
 def test_of_drags_that_wait_only_the_newest_counts() -> None:

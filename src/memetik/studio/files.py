@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from memetik.errors import InvalidInputError, suggest
+from memetik.errors import InvalidInputError
 from memetik.robot.robot import Robot, load_robot
 from memetik.scene.scene import Scene
-from memetik.solve.methods import METHODS
 from memetik.solve.problem_file import OPTIONS, ProblemFile, goal_from_dict, goal_to_dict, load_problem, save_problem
+from memetik.studio.methods import method_of
 from memetik.studio.setup import State, free_name
 from memetik.studio.targets import Wanted, present_value
 
@@ -134,13 +134,13 @@ def _named(goals: list[Wanted]) -> tuple[Wanted, ...]:
 
 
 def _own_options(kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of `Problem.solve` that a problem file has no place for: the method, by name."""
+    """What a problem file has no place for: the method and its parameters."""
     options = kept.get("options", {})
-    if not isinstance(options, Mapping) or options.keys() - {"method"}:
-        raise InvalidInputError(f"the studio's options of a set-up are an object with 'method', not {options!r:.60}.")
-    method = options.get("method", "memetic")
-    if method not in METHODS:
-        raise InvalidInputError(f"the method {method!r:.60} of a set-up is unknown; {suggest(str(method), METHODS)}")
+    if not isinstance(options, Mapping) or options.keys() - {"method", "parameters"}:
+        raise InvalidInputError(
+            f"the studio's options of a set-up are an object with 'method' and 'parameters', not {options!r:.60}."
+        )
+    method_of(options)
     return dict(options)
 
 

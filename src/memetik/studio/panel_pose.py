@@ -11,6 +11,7 @@ import numpy as np
 
 from memetik.solve.problem_file import goal_classes
 from memetik.studio.forms import form_of, goal_of, number_of
+from memetik.studio.methods import DEFAULT, method_of, parameters_from, parameters_text
 from memetik.studio.setup import State
 from memetik.studio.solving import LIVE_TIMEOUT, method_names
 from memetik.studio.status import goals_html
@@ -51,6 +52,7 @@ class PosePanel:
         with gui.add_folder("Solver", expand_by_default=False):
             self._live = gui.add_checkbox("Live", True, hint="Solve whenever something changes.")
             self._method = gui.add_dropdown("Method", tuple(method_names()))
+            self._parameters = gui.add_text("Its parameters", "", hint="NAME=VALUE, ...; empty: its own defaults.")
             self._timeout = gui.add_text("Time limit (ms)", "")
             self._threads = gui.add_text("Threads", "")
             self._rng = gui.add_text("Random seed", "")
@@ -134,10 +136,12 @@ class PosePanel:
         options: dict[str, Any] = {
             **self._studio.state.options,
             "method": self._method.value,
+            "parameters": parameters_from(self._parameters.value),
             "timeout": 1e-3 * number_of(self._timeout.value, "the time limit", 0.01, 10_000.0),
             "threads": int(number_of(self._threads.value, "the number of threads", 1, 64)),
             "rng": int(number_of(self._rng.value, "the random seed", 0, 2**31)),
         }
+        method_of(options)
         self._studio.setup.change("solver", options=MappingProxyType(options))
 
     def _show_options(self, state: State) -> None:
@@ -145,7 +149,8 @@ class PosePanel:
         if state.options is self._shown_options:
             return
         self._shown_options = options = state.options
-        self._method.value = options.get("method", "memetic")
+        self._method.value = options.get("method", DEFAULT)
+        self._parameters.value = parameters_text(options.get("parameters") or {})
         self._timeout.value = f"{1e3 * options.get('timeout', LIVE_TIMEOUT):g}"
         self._threads.value = str(options.get("threads", 1))
         rng = options.get("rng", 0)

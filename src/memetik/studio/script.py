@@ -12,6 +12,7 @@ from memetik.goals.losses import Loss
 from memetik.robot.shapes import Box, Capsule, Cylinder, Sphere
 from memetik.robot.transforms import quaternion_from_matrix
 from memetik.scene.objects import Cone, Plane
+from memetik.studio.methods import method_code
 from memetik.studio.setup import State
 
 _ADD = {
@@ -42,7 +43,11 @@ def script_of(state: State) -> str:
     if state.held:
         arguments.append(f"fixed={sorted(state.held)!r}")
     seed = ", ".join(f"{name!r}: {_code(value)}" for name, value in state.robot.joints(state.q).items())
-    options = "".join(f", {name}={value!r}" for name, value in state.options.items())
+    options = "".join(
+        f", {name}={method_code(state.options) if name == 'method' else repr(value)}"
+        for name, value in state.options.items()
+        if name != "parameters"
+    )
     if goals:
         lines += [
             f"problem = mk.Problem({', '.join(arguments)})",

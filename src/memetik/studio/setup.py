@@ -48,7 +48,7 @@ class State:
     way: tuple[str, ...] = ()
     """Names of the postures that a motion passes."""
     options: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
-    """Arguments of `Problem.solve`."""
+    """Arguments of `Problem.solve`, its method by name, and the method's "parameters"; see `memetik.studio.methods`."""
 
     def goal(self, name: str) -> Wanted:
         """The goal of that name."""

@@ -16,6 +16,7 @@ from memetik.solve.methods import METHODS
 from memetik.solve.problem import Problem
 from memetik.solve.solution import Solution
 from memetik.solve.tracker import Step, Tracker
+from memetik.studio.methods import solve_arguments
 from memetik.studio.setup import State
 
 LIVE_TIMEOUT = 0.02
@@ -98,7 +99,7 @@ class LiveSolver:
         problem = self.problem(state)
         if problem is None:
             return None
-        given = {"timeout": LIVE_TIMEOUT, "approximate": True, **_solve_options(state)}
+        given = {"timeout": LIVE_TIMEOUT, "approximate": True, **solve_arguments(state.options)}
         if quick:
             given["attempts"] = DRAG_ATTEMPTS
         if timeout is not None:
@@ -215,10 +216,6 @@ def targets_of(state: State, problem: Problem) -> tuple[Any, ...]:
     by_name = {w.name: w.target for w in state.goals}
     targets = (by_name[problem.goal_names[open_target.goal]] for open_target in problem.open_targets)
     return tuple(np.ascontiguousarray(target, dtype=float) for target in targets)
-
-
-def _solve_options(state: State) -> dict[str, Any]:
-    return {name: value for name, value in state.options.items() if value is not None}
 
 
 def _same_but_pose(first: Any, second: Any) -> bool:
