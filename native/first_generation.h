@@ -14,6 +14,7 @@
 namespace memetik {
 
 constexpr int kFirstStarts = 24;  // a multiple of the lanes
+constexpr int kSeedNear = -2;     // the start of an element that solve_shoulder leaves to the seed's own basin
 
 struct PoseElement {
   const double *data;     // the terms' data with this element's target
@@ -21,7 +22,7 @@ struct PoseElement {
   const double *seed;     // active variables
   uint64_t key;           // of its random numbers
   double *answer;         // active variables
-  int32_t start;          // the start that arrived, -1: none
+  int32_t start;          // the start that arrived; negative: none
   int32_t starts;         // how many were begun
   int64_t evaluations;
 };
@@ -35,10 +36,14 @@ struct FirstGenerationKernels {
   void (*solve_one)(const ProblemView &, const PoseView &, const SearchOptions &, void *memory, PoseElement &element);
   void (*solve_many)(const ProblemView &, const PoseView &, const SearchOptions &, void *memory, PoseElement *elements,
                      long count);
-  // The postures of a closed form that meet the pose within limits, the nearest to the seed first: their number, at
-  // most 8, and their active variables one after the other in `answers`.
+  // The postures of a closed form of six joints that meet the pose within limits, the nearest to the seed first: their
+  // number, at most kClosedPostures, and their active variables one after the other in `answers`.
   int (*solve_closed)(const ProblemView &, const PoseView &, const ClosedForm &, void *memory, PoseElement &element,
                       double *answers);
+  // The closed form of seven joints: the answer is the posture nearest to the seed for the first angle of the last
+  // joint that has any.
+  void (*solve_shoulder)(const ProblemView &, const PoseView &, const ClosedForm &, void *memory, PoseElement *elements,
+                         long count);
 };
 
 const FirstGenerationKernels &active_first_generation_kernels();

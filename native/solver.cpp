@@ -76,10 +76,12 @@ bool is_plain(const Problem &problem, const SolveRequest &request) {
 
 uint64_t first_key(uint64_t rng, uint64_t stream) { return mix(mix(rng, stream), ~uint64_t(0)); }
 
-// Whether the pose is solved in closed form before anything is searched.
-bool is_closed(const Problem &problem, const SearchOptions &options) {
-  return options.method.kind == MethodKind::memetic && problem.closed_form().kind != ClosedFormKind::none &&
-         options.closed_form;
+// Whether the pose is solved in closed form before anything is searched. What is asked besides of a redundant arm is
+// better served by a search over its freedom.
+bool is_closed(const Problem &problem, const SolveRequest &request) {
+  const ClosedFormKind kind = problem.closed_form().kind;
+  return request.options.method.kind == MethodKind::memetic && kind != ClosedFormKind::none &&
+         request.options.closed_form && (kind != ClosedFormKind::shoulder || is_plain(problem, request));
 }
 
 void put_targets(const Problem &problem, const double *const *targets, double *data) {
@@ -171,7 +173,7 @@ class Solve {
 
   Outcome run() {
     if (view_.variable_count == 0) return check_only();
-    if (request_.first_generation && is_closed(problem_, request_.options) && closed_form()) return conclude();
+    if (request_.first_generation && is_closed(problem_, request_) && closed_form()) return conclude();
     if (request_.first_generation && is_plain(problem_, request_) && first_generation()) return conclude();
     if (request_.guide) follow_guide();
     take_hints();
@@ -339,14 +341,22 @@ class Solve {
   // The postures of a closed form, the nearest to the seed first. True if one of them is the answer.
   bool closed_form() {
     if (request_.base || request_.trace || request_.collect > 0) return false;
-    double answers[8 * 6];
-    PoseElement element = first_element(nullptr);
     const FirstGenerationKernels &kernels = active_first_generation_kernels();
-    const int count =
-        kernels.solve_closed(view_, problem_.pose(), problem_.closed_form(), first_memory(), element, answers);
+    const ClosedForm &form = problem_.closed_form();
+    double answers[kClosedPostures * kClosedJoints];
+    PoseElement element = first_element(answers);
+    int count = 0;
+    if (form.kind == ClosedFormKind::shoulder) {
+      kernels.solve_shoulder(view_, problem_.pose(), form, first_memory(), &element, 1);
+      count = element.start >= 0;
+    } else {
+      count = kernels.solve_closed(view_, problem_.pose(), form, first_memory(), element, answers);
+    }
     outcome_.counts.evaluations = element.evaluations, outcome_.counts.starts = element.starts;
-    for (int k = 0; k < count && !outcome_.success; ++k)
-      outcome_.success = settle(answers + 6 * k) && allowed_at(outcome_.q, answers + 6 * k);
+    for (int k = 0; k < count && !outcome_.success; ++k) {
+      const double *answer = answers + k * view_.variable_count;
+      outcome_.success = settle(answer) && allowed_at(outcome_.q, answer);
+    }
     if (outcome_.success) outcome_.ending = Ending::solved;
     return outcome_.success;
   }
@@ -761,7 +771,6 @@ void solve_first(const Problem &problem, const SolveRequest &settings, BatchElem
     element.success = check_pose(problem, view, lane.data, element.q, element.errors);
     return element.success;
   };
-  std::vector<size_t> waiting;
   for (size_t k = 0; k < count; ++k) {
     BatchElement &element = elements[k];
     double *data = memory.data.data() + k * size_t(view.data_size), *seed = memory.seeds.data() + k * n;
@@ -770,17 +779,26 @@ void solve_first(const Problem &problem, const SolveRequest &settings, BatchElem
     std::copy(element.posture, element.posture + view.dof, posture);
     put_seed(problem, view, posture, seed, data, nullptr);
     element.success = false, element.cost = element.preference = 0;
-    PoseElement lane{data, posture, seed, first_key(settings.rng, element.stream), memory.answers.data() + k * n,
-                     -1,   0,       0};
-    if (is_closed(problem, settings.options)) {
-      double answers[8 * 6];
-      const int found = kernels.solve_closed(view, problem.pose(), problem.closed_form(), scratch, lane, answers);
+    memory.lanes[k] = {data, posture, seed, first_key(settings.rng, element.stream), memory.answers.data() + k * n,
+                       -1,   0,       0};
+  }
+  const ClosedForm &form = problem.closed_form();
+  const bool closed = is_closed(problem, settings);
+  if (closed && form.kind == ClosedFormKind::shoulder)
+    kernels.solve_shoulder(view, problem.pose(), form, scratch, memory.lanes.data(), long(count));
+  std::vector<size_t> waiting;
+  for (size_t k = 0; k < count; ++k) {
+    BatchElement &element = elements[k];
+    PoseElement lane = memory.lanes[k];
+    if (lane.start >= 0) {
+      settle(element, lane, lane.answer);
+    } else if (closed && form.kind != ClosedFormKind::shoulder) {
+      double answers[kClosedPostures * kClosedJoints];
+      const int found = kernels.solve_closed(view, problem.pose(), form, scratch, lane, answers);
       for (int i = 0; i < found && !element.success; ++i) settle(element, lane, answers + size_t(i) * n);
-      element.evaluations = lane.evaluations, element.starts = lane.starts;
-      lane.evaluations = lane.starts = 0;
-    } else {
-      element.evaluations = element.starts = 0;
     }
+    element.evaluations = lane.evaluations, element.starts = lane.starts;
+    lane.evaluations = lane.starts = 0;
     if (element.success) continue;
     memory.lanes[waiting.size()] = lane;
     waiting.push_back(k);

@@ -26,7 +26,8 @@ struct PoseLanes {
   // Targets, lane by lane.
   Lane position[3], rotation[9];
   Lane r[kRows];
-  Lane w;  // of the quaternion of R R_target^T
+  Vector3 place;  // of the link
+  Lane w;         // of the quaternion of R R_target^T
   Vector3 v;
   Lane cost, last_cost;
   Mask inside;
@@ -83,20 +84,24 @@ void begin_start(const ProblemView &p, PoseLanes &s, int lane) {
   s.iterations[lane] = s.stagnant[lane] = 0;
 }
 
+void put_target(const ProblemView &p, const PoseView &pose, PoseLanes &s, int lane, const PoseElement &element) {
+  if (pose.point >= 0)
+    for (int k = 0; k < 3; ++k) set(s.position[k], lane, element.data[p.terms[pose.point].data + 9 + k]);
+  if (pose.rotation >= 0)
+    for (int k = 0; k < 9; ++k) set(s.rotation[k], lane, element.data[p.terms[pose.rotation].data + k]);
+  for (int a = 0; a < p.axis_count; ++a)
+    if (p.axes[a].axis.variable < 0) set(s.held[a], lane, element.posture[p.axes[a].source]);
+}
+
 void take_element(const ProblemView &p, const PoseView &pose, PoseLanes &s, int lane, PoseElement *element, int start) {
   s.element[lane] = element;
   s.start[lane] = start;
-  if (pose.point >= 0)
-    for (int k = 0; k < 3; ++k) set(s.position[k], lane, element->data[p.terms[pose.point].data + 9 + k]);
-  if (pose.rotation >= 0)
-    for (int k = 0; k < 9; ++k) set(s.rotation[k], lane, element->data[p.terms[pose.rotation].data + k]);
-  for (int a = 0; a < p.axis_count; ++a)
-    if (p.axes[a].axis.variable < 0) set(s.held[a], lane, element->posture[p.axes[a].source]);
+  put_target(p, pose, s, lane, *element);
   begin_start(p, s, lane);
 }
 
-// Residual, its weighted Jacobian by columns, cost, and who is within tolerance. This and the step are compiled once:
-// inlined in two places they might be rounded in two ways, and a batch would not equal its single solves.
+// Residual, cost, and who is within tolerance. This, the Jacobian and the step are compiled once: inlined in two places
+// they might be rounded in two ways, and a batch would not equal its single solves.
 [[gnu::noinline]] void evaluate_pose(const ProblemView &p, const PoseView &pose, PoseLanes &s) {
   for (int a = 0; a < p.axis_count; ++a) {
     const Axis &axis = p.axes[a].axis;
@@ -107,27 +112,25 @@ void take_element(const ProblemView &p, const PoseView &pose, PoseLanes &s, int 
   const Term &term = link_term(p, pose);
   const LinkPoint &point = p.frames[term.frame];
   const Frame f = point.axis < 0 ? constant(point.placement) : place(s.axes[point.axis], point.placement);
-  double weight_p = 0.0, weight_r = 0.0;
   s.inside = Lane(0.0) <= Lane(0.0);
   if (pose.point >= 0) {
     const Term &t = p.terms[pose.point];
-    weight_p = t.weight;
+    const Lane weight(t.weight);
     const Vector3 e = {f.p.x - s.position[0], f.p.y - s.position[1], f.p.z - s.position[2]};
     s.inside = s.inside & (dot(e, e) <= Lane(t.tolerance * t.tolerance));
-    s.r[0] = weight_p * e.x, s.r[1] = weight_p * e.y, s.r[2] = weight_p * e.z;
+    s.r[0] = weight * e.x, s.r[1] = weight * e.y, s.r[2] = weight * e.z;
   } else {
     s.r[0] = s.r[1] = s.r[2] = Lane(0.0);
   }
   if (pose.rotation >= 0) {
     const Term &t = p.terms[pose.rotation];
-    weight_r = t.weight;
     const Lane *R = s.rotation;
     const Vector3 c0 = R[0] * f.x + R[1] * f.y + R[2] * f.z;
     const Vector3 c1 = R[3] * f.x + R[4] * f.y + R[5] * f.z;
     const Vector3 c2 = R[6] * f.x + R[7] * f.y + R[8] * f.z;
     quaternion(c0, c1, c2, s.w, s.v);
     s.inside = s.inside & (4.0 * dot(s.v, s.v) <= Lane(t.tolerance * t.tolerance));
-    const Lane twice(2.0 * weight_r);
+    const Lane twice(2.0 * t.weight);
     s.r[3] = twice * s.v.x, s.r[4] = twice * s.v.y, s.r[5] = twice * s.v.z;
   } else {
     s.r[3] = s.r[4] = s.r[5] = Lane(0.0);
@@ -135,11 +138,19 @@ void take_element(const ProblemView &p, const PoseView &pose, PoseLanes &s, int 
   }
   s.cost = Lane(0.0);
   for (int k = 0; k < kRows; ++k) s.cost += s.r[k] * s.r[k];
+  s.place = f.p;
+}
+
+// The weighted Jacobian of what was evaluated, by columns.
+[[gnu::noinline]] void evaluate_jacobian(const ProblemView &p, const PoseView &pose, PoseLanes &s) {
+  const Term &term = link_term(p, pose);
+  const double weight_p = pose.point >= 0 ? p.terms[pose.point].weight : 0.0;
+  const double weight_r = pose.rotation >= 0 ? p.terms[pose.rotation].weight : 0.0;
   for (int k = 0; k < term.axis_count; ++k) {
     const TermAxis &ta = p.term_axes[term.axes + k];
     const Frame &a = s.axes[ta.axis];
     const bool prismatic = p.axes[ta.axis].axis.prismatic;
-    const Vector3 linear = prismatic ? a.z : cross(a.z, f.p - a.p);
+    const Vector3 linear = prismatic ? a.z : cross(a.z, s.place - a.p);
     const Vector3 angular = prismatic ? Vector3{Lane(0.0), Lane(0.0), Lane(0.0)} : s.w * a.z + cross(a.z, s.v);
     const Lane wp(weight_p * ta.sign), wr(weight_r * ta.sign);
     const Lane entry[kRows] = {wp * linear.x,  wp * linear.y,  wp * linear.z,
@@ -265,7 +276,9 @@ void run_starts(const ProblemView &p, const PoseView &pose, const SearchOptions 
       open &= ~closed;
       moving = lanes_of(open);
     }
-    if (open) step_pose(p, o, s, moving);
+    if (!open) break;
+    evaluate_jacobian(p, pose, s);
+    step_pose(p, o, s, moving);
   }
 }
 
@@ -310,15 +323,16 @@ void solve_many(const ProblemView &p, const PoseView &pose, const SearchOptions 
         take(lane);
       }
     }
+    evaluate_jacobian(p, pose, s);
     step_pose(p, o, s, lanes_of(busy & ~fresh));
   }
 }
 
 // Brings an angle to the full turn nearest to the seed that limits allow. A posture on a limit may be rounded beyond
 // it.
-MEMETIK_INLINE Lane near_seed(const Lane &value, double seed, double lower, double upper) {
+MEMETIK_INLINE Lane near_seed(const Lane &value, const Lane &seed, double lower, double upper) {
   constexpr double kTurn = 6.283185307179586, kRounding = 1e-9;
-  Lane q = value + kTurn * round((Lane(seed) - value) * (1.0 / kTurn));
+  Lane q = value + kTurn * round((seed - value) * (1.0 / kTurn));
   q = select(q > Lane(upper + kRounding), q - Lane(kTurn), q);
   q = select(q < Lane(lower - kRounding), q + Lane(kTurn), q);
   const Mask rounded = (q > Lane(upper)) & (q <= Lane(upper + kRounding));
@@ -326,42 +340,136 @@ MEMETIK_INLINE Lane near_seed(const Lane &value, double seed, double lower, doub
   return select((q < Lane(lower)) & (q >= Lane(lower - kRounding)), Lane(lower), q);
 }
 
+// Angles of a closed form on the seeds' turns, how far they are, and which lanes hold an answer. The seeds, lane by
+// lane, are in `metric`.
+unsigned check_closed(const ProblemView &p, const PoseView &pose, PoseLanes &s, Lane &far) {
+  Mask allowed = Lane(0.0) <= Lane(0.0);
+  far = Lane(0.0);
+  for (int i = 0; i < p.variable_count; ++i) {
+    s.q[i] = near_seed(s.q[i], s.metric[i], p.lower[i], p.upper[i]);
+    allowed = allowed & (s.q[i] >= Lane(p.lower[i])) & (s.q[i] <= Lane(p.upper[i]));
+    const Lane difference = s.q[i] - s.metric[i];
+    far += difference * difference;
+  }
+  if (!bits(allowed)) return 0;
+  evaluate_pose(p, pose, s);
+  return bits(s.inside & allowed);
+}
+
+int nearest_of(unsigned lanes, const Lane &far) {
+  int nearest = -1;
+  for (int lane = 0; lane < kWidth; ++lane)
+    if (lanes >> lane & 1 && (nearest < 0 || get(far, lane) < get(far, nearest))) nearest = lane;
+  return nearest;
+}
+
 int solve_closed(const ProblemView &p, const PoseView &pose, const ClosedForm &form, void *memory, PoseElement &element,
                  double *answers) {
   PoseLanes &s = begin(p, pose, memory);
   const int n = p.variable_count;
-  for (int k = 0; k < 3; ++k) s.position[k] = Lane(element.data[p.terms[pose.point].data + 9 + k]);
-  for (int k = 0; k < 9; ++k) s.rotation[k] = Lane(element.data[p.terms[pose.rotation].data + k]);
-  for (int a = 0; a < p.axis_count; ++a)
-    if (p.axes[a].axis.variable < 0) s.held[a] = Lane(element.posture[p.axes[a].source]);
-  closed_form_postures(form, s.position, s.rotation, s.q);
-  Mask allowed = Lane(0.0) <= Lane(0.0);
-  Lane far(0.0);
-  for (int i = 0; i < n; ++i) {
-    s.q[i] = near_seed(s.q[i], element.seed[i], p.lower[i], p.upper[i]);
-    allowed = allowed & (s.q[i] >= Lane(p.lower[i])) & (s.q[i] <= Lane(p.upper[i]));
-    const Lane difference = s.q[i] - Lane(element.seed[i]);
-    far += difference * difference;
-  }
-  evaluate_pose(p, pose, s);
+  for (int lane = 0; lane < kWidth; ++lane) put_target(p, pose, s, lane, element);
+  for (int i = 0; i < n; ++i) s.metric[i] = Lane(element.seed[i]);
+  closed_form_postures(form, s.position, s.rotation, Lane(0.0), s.q);
+  Lane far;
+  unsigned open = check_closed(p, pose, s, far);
   element.evaluations += kWidth, element.starts += 1;
-  unsigned open = bits(s.inside & allowed);
   int count = 0;
-  while (open) {
-    int nearest = -1;
-    for (int lane = 0; lane < kWidth; ++lane)
-      if (open >> lane & 1 && (nearest < 0 || get(far, lane) < get(far, nearest))) nearest = lane;
+  for (; open; ++count) {
+    const int nearest = nearest_of(open, far);
     open &= ~(1u << nearest);
     for (int i = 0; i < n; ++i) answers[count * n + i] = get(s.q[i], nearest);
-    ++count;
   }
   return count;
+}
+
+// The k-th value of an arm's last joint: the seed's, then others spread evenly over its range.
+double last_joint(const ProblemView &p, const ClosedForm &form, const PoseElement &element, int k) {
+  constexpr double kGolden = 0.6180339887498949;
+  const int i = form.variable[form.joints - 1];
+  const double range = p.sample_upper[i] - p.sample_lower[i];
+  if (k == 0 || !(range > 0)) return element.seed[i];
+  const double along = (element.seed[i] - p.sample_lower[i]) / range + k * kGolden;
+  return p.sample_lower[i] + (along - __builtin_floor(along)) * range;
+}
+
+// Notes whose seed is so near to the target that its own basin should decide.
+void note_near_seeds(const ProblemView &p, const PoseView &pose, PoseLanes &s, PoseElement *elements, long count) {
+  constexpr double kAngle = 0.5, kDistance = 0.1;
+  for (long begin = 0; begin < count; begin += kWidth) {
+    const int several = int(count - begin < kWidth ? count - begin : kWidth);
+    for (int lane = 0; lane < several; ++lane) {
+      put_target(p, pose, s, lane, elements[begin + lane]);
+      for (int i = 0; i < p.variable_count; ++i) set(s.q[i], lane, elements[begin + lane].seed[i]);
+    }
+    evaluate_pose(p, pose, s);
+    const double reach = p.terms[pose.point].weight * kDistance;
+    const Lane square = s.r[0] * s.r[0] + s.r[1] * s.r[1] + s.r[2] * s.r[2];
+    const unsigned near = bits((4.0 * dot(s.v, s.v) < Lane(kAngle * kAngle)) & (square < Lane(reach * reach)));
+    for (int lane = 0; lane < several; ++lane) elements[begin + lane].start = near >> lane & 1 ? kSeedNear : -1;
+  }
+}
+
+// What some of the lanes try: an element with the k-th value of its last joint.
+struct ClosedTry {
+  PoseElement *element = nullptr;
+  int k = 0;
+};
+
+void solve_shoulder(const ProblemView &p, const PoseView &pose, const ClosedForm &form, void *memory,
+                    PoseElement *elements, long count) {
+  constexpr int kTries = 12;
+  PoseLanes &s = begin(p, pose, memory);
+  note_near_seeds(p, pose, s, elements, count);
+  // Where the elbow has one side, two tries share the lanes: of two elements, or of one that is alone.
+  const int shares = form.elbow != 0 ? 2 : 1, step = count == 1 ? shares : 1;
+  ClosedTry tries[2];
+  Lane last(0.0), far;
+  long next = 0;
+  const auto put_try = [&](int share) {
+    const ClosedTry &now = tries[share];
+    for (int lane = share; lane < kWidth; lane += shares) set(last, lane, last_joint(p, form, *now.element, now.k));
+  };
+  const auto take = [&](int share, bool first) {
+    ClosedTry &now = tries[share];
+    now = {};
+    if (count == 1 && first) now = {elements, share};
+    for (; count > 1 && !now.element && next < count; ++next)
+      if (elements[next].start != kSeedNear) now = {elements + next, 0};
+    if (!now.element || now.element->start == kSeedNear) return now.element = nullptr, void();
+    for (int lane = share; lane < kWidth; lane += shares) {
+      put_target(p, pose, s, lane, *now.element);
+      for (int i = 0; i < p.variable_count; ++i) set(s.metric[i], lane, now.element->seed[i]);
+    }
+    put_try(share);
+  };
+  for (int share = 0; share < shares; ++share) take(share, true);
+  while (tries[0].element || tries[1].element) {
+    closed_form_postures(form, s.position, s.rotation, last, s.q);
+    const unsigned inside = check_closed(p, pose, s, far);
+    for (int share = 0; share < shares; ++share) {
+      PoseElement *element = tries[share].element;
+      if (!element) continue;
+      if (element->start < 0) {
+        element->evaluations += kWidth / shares, element->starts += 1;
+        const unsigned own = shares == 1 ? ~0u : 0x55555555u << share;
+        const int nearest = nearest_of(inside & own, far);
+        if (nearest >= 0) {
+          element->start = tries[share].k;
+          for (int i = 0; i < p.variable_count; ++i) element->answer[i] = get(s.q[i], nearest);
+        } else if ((tries[share].k += step) < kTries) {
+          put_try(share);
+          continue;
+        }
+      }
+      take(share, false);
+    }
+  }
 }
 
 }  // namespace
 
 extern const FirstGenerationKernels first_generation_kernels;
-const FirstGenerationKernels first_generation_kernels{bytes, solve_one, solve_many, solve_closed};
+const FirstGenerationKernels first_generation_kernels{bytes, solve_one, solve_many, solve_closed, solve_shoulder};
 
 }  // namespace MEMETIK_ARCH
 }  // namespace memetik

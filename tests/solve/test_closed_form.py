@@ -79,3 +79,47 @@ def test_answers_of_a_batch_are_those_of_single_solves():
     batch = problem.solve(targets, seed=seeds, evaluations=2000, threads=2)
     for k in range(64):
         assert (problem.solve(targets[k], seed=seeds[k], evaluations=2000, rng=(0, k)).q == batch.q[k]).all()
+
+
+def test_an_arm_with_an_elbow_is_solved_for_angles_of_its_last_joint():
+    robot, problem = problem_of("panda")
+    rng = np.random.default_rng(4)
+    postures, seeds = postures_of(robot, 500, rng), postures_of(robot, 500, rng)
+    targets = robot.pose(robot.tip, postures)
+    batch = problem.solve(targets, seed=seeds, evaluations=2000)
+    assert batch.success.all()
+    assert np.abs(robot.pose(robot.tip, batch.q) - targets).max() < 1e-5
+    # Four postures a try; most need few, and the search has to help with some at the border of the workspace only.
+    assert np.median(batch.evaluations) <= 16
+    assert (batch.evaluations <= 48).mean() > 0.9
+    of_the_seed = np.abs(batch.q[:, 6] - seeds[:, 6]) < 1e-12
+    assert of_the_seed.mean() > 0.25
+    for k in range(64):
+        assert (problem.solve(targets[k], seed=seeds[k], evaluations=2000, rng=(0, k)).q == batch.q[k]).all()
+
+
+def test_an_arm_with_an_elbow_stays_with_a_seed_that_is_near():
+    robot, problem = problem_of("panda")
+    rng = np.random.default_rng(5)
+    postures = postures_of(robot, 200, rng)
+    seeds = np.clip(postures + rng.uniform(-0.05, 0.05, postures.shape), robot.lower, robot.upper)
+    targets = robot.pose(robot.tip, postures)
+    near, searched = (problem.solve(targets, seed=seeds, evaluations=2000, method=m) for m in ("memetic", SEARCH))
+    assert (near.q == searched.q).all()
+
+
+def test_elbows_that_bend_to_both_sides_are_solved_too():
+    # Shoulder and wrist as in an arm for research, without offsets.
+    half = np.pi / 2
+    turns, lengths = (-half, half, half, -half, -half, half, 0), (0.36, 0, 0.42, 0, 0.4, 0, 0.126)
+    table = [(0, length, 0, turn) for turn, length in zip(turns, lengths, strict=True)]
+    robot = mk.robot_from_dh(table, limits=[(-2.9, 2.9), (-2.1, 2.1)] * 3 + [(-3.0, 3.0)])
+    problem = mk.Problem(robot, [mk.Pose(robot.tip)])
+    rng = np.random.default_rng(6)
+    postures, seeds = postures_of(robot, 300, rng), postures_of(robot, 300, rng)
+    targets = robot.pose(robot.tip, postures)
+    batch = problem.solve(targets, seed=seeds, evaluations=2000)
+    assert batch.success.all()
+    assert np.median(batch.evaluations) <= 16  # two tries
+    assert (batch.q[:, 3] > 0).any()
+    assert (batch.q[:, 3] < 0).any()

@@ -31,6 +31,9 @@ class Memetic(Native):
     seed_patience     iterations that the seed's own basin may still take once another individual has an answer.
     closed_form       the pose of one link of an arm with six joints whose axes allow it (three parallel ones and two
                       that meet, or a spherical wrist) is solved in closed form; the posture nearest to the seed wins.
+                      So is that of an arm with seven (a spherical shoulder, axes 5 and 6 that meet) where nothing else
+                      is asked and the seed is farther from the target than 0.1 m or 0.5 rad: for the seed's angle of
+                      the last joint, then for others.
 
     What follows is for scenes; each helps by itself, and all are on (docs/scenes.md has what each is worth).
     climb             postures that touch something are judged by how far along the robot, from its tip, nothing
