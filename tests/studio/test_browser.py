@@ -369,8 +369,9 @@ def test_a_target_of_a_reach_study_is_clicked(browser: Any, folder: Path) -> Non
     scene.add_mesh("surface", surface)
     setup = ReachSetup(mk.load_robot("ur5"), scene, evaluations=500)
     points, normals = sample_triangles(surface.triangles, 60, 0)
-    save_study(ReachStudy("ur5", setup, surface, reach_study(setup, points, normals, passes=1)), folder / "wall.npz")
+    study = ReachStudy("ur5", setup, surface, reach_study(setup, points, normals, passes=1))
     with Studio("panda", port=0, folder=folder) as studio:
+        save_study(study, folder / "wall.npz")  # while the studio runs: it is listed for whoever comes then
         someone = Person(browser, studio)
         someone.open_tab("Results")
         someone.choose("Study", "wall.npz")

@@ -14,7 +14,7 @@ from memetik.robot.robot import Robot
 from memetik.scene.scene import Scene
 from memetik.solve.solution import Solution
 from memetik.solve.tracker import Step
-from memetik.studio.files import Folder
+from memetik.studio.files import NONE, Folder
 from memetik.studio.gizmos import Gizmos
 from memetik.studio.loop import Loop
 from memetik.studio.motion import Player
@@ -89,6 +89,7 @@ class Studio:
         self._forced = False
         self._opacity: float | None = None
         self._covered = ""
+        self._file_lists: list[tuple[Any, tuple[str, ...]]] = []
         limit_uploads(self.server, self._upload_refused)
         self._style()
         self.robot_view = RobotView(self.server, self.setup.robot, "/robot", self._link_clicked)
@@ -99,6 +100,7 @@ class Studio:
         self._step()
         self._rest()
         self.loop.start()
+        self.server.on_client_connect(lambda _: self.list_files())
 
     # what panels use
 
@@ -137,6 +139,25 @@ class Studio:
                 self.loop.post(lambda: then(result))
 
         threading.Thread(target=run, name="memetik-studio-work", daemon=True).start()
+
+    def add_file_list(self, label: str, suffixes: tuple[str, ...], hint: str | None = None) -> Any:
+        """A dropdown of files below the folder; they are listed again for every browser that opens the page."""
+        field = self.server.gui.add_dropdown(label, self._files(suffixes), hint=hint)
+        self._file_lists.append((field, suffixes))
+        return field
+
+    def list_files(self) -> None:
+        """Brings all lists of files up to date."""
+        suffixes = [suffixes for _, suffixes in self._file_lists]
+        self.in_background(lambda: [self._files(endings) for endings in suffixes], self._listed, None)
+
+    def _listed(self, files: list[tuple[str, ...]] | None) -> None:
+        for (field, _), options in zip(self._file_lists, files or (), strict=bool(files)):
+            if tuple(field.options) != options:
+                field.options = options
+
+    def _files(self, suffixes: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self.folder.files(suffixes)) or (NONE,)
 
     def see_through_scene(self, shown: bool, covered: str = "") -> None:
         """Whether objects of the scene let what is inside them be seen; one may be left out, as something covers it."""

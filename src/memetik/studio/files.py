@@ -28,6 +28,9 @@ from memetik.studio.setup import State, free_name
 from memetik.studio.targets import Wanted, present_value
 
 SUFFIX = ".json"
+NONE = "(none)"
+"""Stands in lists where there is nothing to choose."""
+
 SCENE_SUFFIX = ".scene.toml"
 
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memetik.errors import InvalidInputError
-from memetik.studio.files import SUFFIX
+from memetik.studio.files import NONE, SUFFIX
 from memetik.studio.setup import State
 
 if TYPE_CHECKING:
     from memetik.studio.app import Studio
 
 ROBOT_SUFFIXES = (".urdf", ".xacro", ".xml")
-NONE = "(none)"
 
 
 class FilePanel:
@@ -29,7 +28,7 @@ class FilePanel:
         with gui.add_folder("Set-up"):
             self._name = gui.add_text("File", "setup.json", hint="Below the folder that the studio was started in.")
             self._save = gui.add_button("Save", icon="device-floppy")
-            self._files = gui.add_dropdown("Saved", self._saved())
+            self._files = studio.add_file_list("Saved", (SUFFIX,))
             self._load = gui.add_button("Load", icon="folder-open")
             self._script = gui.add_button("Copy as Python", icon="brand-python")
         with gui.add_folder("Robot"):
@@ -109,7 +108,7 @@ class FilePanel:
         if not path.parent.is_dir():
             raise InvalidInputError(f"there is no folder {str(path.parent.name)!r} to save {path.name!r} in.")
         self._studio.setup.save(path)
-        self._files.options = self._saved()
+        self._studio.list_files()
         self._studio.say(f"{name} is saved.")
 
     def load(self, name: str) -> None:
@@ -163,9 +162,6 @@ class FilePanel:
         view.show_axes(self._axes.value)
         view.show_spheres(self._spheres.value)
         studio.grid.visible = self._grid.value
-
-    def _saved(self) -> tuple[str, ...]:
-        return tuple(self._studio.folder.files((SUFFIX,))) or (NONE,)
 
     def _robots(self, source: str) -> tuple[str, ...]:
         from memetik.robot import bundled

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memetik.studio.files import NONE
 from memetik.studio.setup import State
 
 if TYPE_CHECKING:
     from memetik.studio.app import Studio
 
-NONE = "(none)"
 _STATE = "robot: "  # before the names of postures that the description brings
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memetik.errors import InvalidInputError
+from memetik.studio.files import NONE
 from memetik.studio.setup import State
 
 if TYPE_CHECKING:
     from memetik.studio.app import Studio
 
-NONE = "(none)"
 _SAMPLES = 240
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memetik.solve.problem_file import goal_classes
+from memetik.studio.files import NONE
 from memetik.studio.forms import form_of, goal_of, number_of
 from memetik.studio.methods import DEFAULT, method_of, parameters_from, parameters_text
 from memetik.studio.setup import State
@@ -18,8 +19,6 @@ from memetik.studio.status import goals_html
 
 if TYPE_CHECKING:
     from memetik.studio.app import Studio
-
-NONE = "(none)"
 
 
 class PosePanel:

@@ -10,6 +10,7 @@ import numpy as np
 from memetik.errors import InvalidInputError
 from memetik.studio.drawing import ball, fresh
 from memetik.studio.evolution import Evolution, landscape, record_evolution
+from memetik.studio.files import NONE
 from memetik.studio.results import HeatMap, Results, load_reach, load_run, run_labels, study_reach
 from memetik.studio.robot_view import Ghosts, fitness_colors
 from memetik.studio.setup import State, open_goals
@@ -19,7 +20,6 @@ from memetik.studio.targets import Wanted
 if TYPE_CHECKING:
     from memetik.studio.app import Studio
 
-NONE = "(none)"
 STORE_SUFFIXES = (".sqlite", ".db")
 STUDY_SUFFIXES = (".npz",)
 
@@ -43,12 +43,12 @@ class ResultsPanel:
         self._marks: list[Any] = []
         gui = studio.server.gui
         with gui.add_folder("Benchmark"):
-            self._store = gui.add_dropdown("Store", self._stores(), hint="Files of `memetik bench run --store`.")
+            self._store = studio.add_file_list("Store", STORE_SUFFIXES, "Files of `memetik bench run --store`.")
             self._open = gui.add_button("Open store", icon="database")
             self._choice = gui.add_dropdown("Run", (NONE,))
             self._show = gui.add_button("Show run", icon="eye", disabled=True)
         with gui.add_folder("Reach study"):
-            self._file = gui.add_dropdown("Study", self._studies(), hint="Files of `memetik reach -o FILE.npz`.")
+            self._file = studio.add_file_list("Study", STUDY_SUFFIXES, "Files of `memetik reach -o FILE.npz`.")
             self._open_study = gui.add_button("Open study", icon="map-search")
             self._surface = gui.add_dropdown("Object", (NONE,), hint="Whose surface the tip is to get at.")
             self._count = gui.add_slider("Targets", min=50, max=2000, step=50, initial_value=200)
@@ -319,9 +319,3 @@ class ResultsPanel:
         self._results, self._evolution = None, None
         self._target.disabled = self._generation.disabled = True
         self._picture.visible = False
-
-    def _studies(self) -> tuple[str, ...]:
-        return tuple(self._studio.folder.files(STUDY_SUFFIXES)) or (NONE,)
-
-    def _stores(self) -> tuple[str, ...]:
-        return tuple(self._studio.folder.files(STORE_SUFFIXES)) or (NONE,)

@@ -16,13 +16,13 @@ from memetik.robot.transforms import transform
 from memetik.scene.mesh_files import MESH_FORMATS, load_mesh
 from memetik.scene.objects import Cone, Plane
 from memetik.scene.scene import Scene
+from memetik.studio.files import NONE
 from memetik.studio.forms import number_of, numbers_of, short
 from memetik.studio.setup import State
 
 if TYPE_CHECKING:
     from memetik.studio.app import Studio
 
-NONE = "(none)"
 MAX_MESH_BYTES = 100_000_000
 """Mesh files below the folder may be as large as this."""
 
@@ -70,10 +70,10 @@ class ScenePanel:
             self._axis = gui.add_dropdown("Across", ("z", "y", "x"))
             self._height = gui.add_slider("At", min=-1.5, max=2.0, step=0.01, initial_value=0.3)
         with gui.add_folder("From files", expand_by_default=False):
-            self._meshes = gui.add_dropdown("Mesh", self._files(MESH_FORMATS))
+            self._meshes = studio.add_file_list("Mesh", MESH_FORMATS)
             self._add_mesh = gui.add_button("Add mesh", icon="cube-plus")
             self._upload = gui.add_upload_button("Upload a mesh", icon="upload")
-            self._scenes = gui.add_dropdown("Scene", self._files((".toml", ".scene")))
+            self._scenes = studio.add_file_list("Scene", (".toml", ".scene"))
             self._load = gui.add_button("Load scene", icon="folder-open")
             self._scenario = gui.add_dropdown("Scenario", _scenarios())
             self._make = gui.add_button("Load scenario", icon="building-warehouse")
@@ -263,9 +263,6 @@ class ScenePanel:
 
     def _middle(self) -> np.ndarray:
         return transform(numbers_of(self._place.value, "the position", 3))
-
-    def _files(self, suffixes: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(self._studio.folder.files(suffixes)) or (NONE,)
 
 
 def _scenarios() -> tuple[str, ...]:
