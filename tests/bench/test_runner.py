@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from memetik.bench.contest import PATIENCE, Contest, Settings, Stable
+from memetik.bench.machine import machine_facts
 from memetik.bench.peers.registry import PEERS, MissingPeerError, class_facts, contestant, python_of
-from memetik.bench.runner import run
+from memetik.bench.runner import Unit, _note_machines, run
 from memetik.bench.scenarios import scenario
 from memetik.bench.spec import Spec, bundled_specs, load_spec, solver_spec, spec_from
 from memetik.bench.store import Store
@@ -167,6 +168,30 @@ def test_a_budget_stops_early_and_the_rest_follows(tmp_path, monkeypatch):
     assert some.left == 12 - some.new
     assert run(spec, tmp_path / "s.db").left == 0
     assert len(statuses(tmp_path / "s.db", "Slow")) == 12
+
+
+def test_a_budget_stops_a_cluster_and_the_rest_follows(tmp_path, monkeypatch):
+    spec = small("memetic", targets=50, jobs=2, evaluations=3000)
+    looks = iter([True] * 6)
+    with monkeypatch.context() as patched:
+        patched.setattr("memetik.bench.runner._time_left", lambda deadline: next(looks, False))
+        some = run(spec.updated(budget=60.0), tmp_path / "s.db", cluster="local")
+    assert (some.new, some.left) == (6, 44)
+    assert run(spec.updated(jobs=1), tmp_path / "s.db").new == 44
+
+
+def test_other_machines_of_a_cluster_are_noted(tmp_path):
+    found, facts = scenario("Random", "ur10", targets=2), machine_facts()
+    with Store(tmp_path / "s.db") as store:
+        r = store.add_run(
+            store.add_scenario(found), "memetic", label="memetic", timeout=0.1, seeding="random", settings={},
+            machine=store.add_machine(facts), versions=store.add_versions({}),
+        )  # fmt: skip
+        units = [Unit(found, Settings(), (contestant("memetic"),), (r,))]
+        _note_machines(units, store, [facts])
+        assert store.runs().note.tolist() == [""]
+        _note_machines(units, store, [facts, {**facts, "cpu": "Abacus"}])
+        assert "solved on a cluster: Abacus" in store.runs().note[0]
 
 
 def command(store, *extra):

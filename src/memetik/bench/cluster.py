@@ -15,7 +15,7 @@ import queue
 import time
 import uuid
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -71,6 +71,10 @@ class Workers:
             return 1
         return max(1, sum(self._client.nthreads().values()))
 
+    def everywhere(self, function: Callable[[], Any]) -> list[Any]:
+        """What a function of a module returns on each worker."""
+        return [function()] if self._client is None else list(self._client.run(function).values())
+
     def run(
         self,
         function: Callable[[Any, Any], Any],
@@ -78,7 +82,7 @@ class Workers:
         items: Sequence[Any],
         *,
         together: int | Sequence[int] | None = None,
-    ) -> Iterator[tuple[int, Any]]:
+    ) -> Generator[tuple[int, Any]]:
         """Yields (k, function(context, items[k])) for all k, as they come.
 
         function, context and items must pickle for a cluster; `function` is one of a module.
@@ -146,8 +150,8 @@ class _Handout:
         self.inbox: queue.SimpleQueue[tuple[int, bytes | None] | None] = queue.SimpleQueue()
         """(k, result) of an item, (k, None) where a task begins with it, or None where one is at its end."""
         self._client, self._function, self._items = client, function, items
-        # The context travels as the argument of a task: unlike scattered data it can be made again after a death.
-        self._context = client.submit(pickle.loads, pickle.dumps(context), pure=False)
+        # Each worker gets the context for itself: nothing then waits for data that a dead one had.
+        self._context, self._contexts = pickle.dumps(context), dict[str, Any]()
         self._parts, self._again = parts, deque[list[int]]()
         self._threads: dict[str, int] = {}
         self._tasks: dict[str, list[_Task]] = {}
@@ -177,13 +181,18 @@ class _Handout:
                 self._look()
 
     def close(self) -> None:
-        left = [task.future for tasks in self._tasks.values() for task in tasks]
-        self._client.cancel([*left, self._context])
+        if self._client.status == "running":
+            self._client.cancel([*self._futures(), *self._contexts.values()])
+
+    def _futures(self) -> list[Any]:
+        return [task.future for tasks in self._tasks.values() for task in tasks]
 
     def _hand_out(self) -> None:
         """Gives tasks to those who have the least, until all have enough."""
-        while self._threads:
-            worker = min(self._threads, key=lambda name: len(self._tasks[name]) / self._threads[name])
+        # A task that comes to the scheduler before the context it needs would be turned away.
+        ready = [worker for worker in self._threads if self._contexts[worker].done()]
+        while ready:
+            worker = min(ready, key=lambda name: len(self._tasks[name]) / self._threads[name])
             own = self._tasks[worker]
             waiting = sum(len(task.missing) for task in own[self._threads[worker] :])
             if len(own) >= 2 * self._threads[worker] and waiting >= AHEAD * self._threads[worker]:
@@ -191,14 +200,18 @@ class _Handout:
             numbers = self._again.popleft() if self._again else next(self._parts, None)
             if numbers is None:
                 return
-            future = self._client.submit(
-                _do, self.token, memetik.__version__, self._function, self._context,
-                [(k, self._items[k]) for k in numbers], pure=False, workers=[worker], allow_other_workers=False,
-            )  # fmt: skip
-            future.add_done_callback(lambda _: self.inbox.put(None))
+            given = [(k, self._items[k]) for k in numbers]
+            future = self._submit(
+                worker, _do, self.token, memetik.__version__, self._function, self._contexts[worker], given
+            )
             task = _Task(worker, future, dict.fromkeys(numbers))
             own.append(task)
             self._owner.update(dict.fromkeys(numbers, task))
+
+    def _submit(self, worker: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        future = self._client.submit(function, *arguments, pure=False, workers=[worker], allow_other_workers=False)
+        future.add_done_callback(lambda _: self.inbox.put(None))
+        return future
 
     def _is_new(self, k: int) -> bool:
         """Whether a result is the first for its item; it is then no more waited for."""
@@ -213,20 +226,20 @@ class _Handout:
 
     def _fetched(self) -> Iterator[tuple[int, Any]]:
         """What came with tasks that are at their end; raises what they raised."""
-        for task in [task for tasks in self._tasks.values() for task in tasks if task.future.done()]:
-            for k, data in self._returned(task):
+        for future in [future for future in self._futures() if future.done()]:
+            for k, data in self._returned(future):
                 if self._is_new(k):
                     yield k, pickle.loads(data)
 
-    def _returned(self, task: _Task) -> list[tuple[int, bytes]]:
-        from distributed import KilledWorker
+    def _returned(self, future: Any) -> list[tuple[int, bytes]]:
+        from distributed import CancelledError, KilledWorker
 
-        if task.future.status in ("cancelled", "lost"):
-            raise _scheduler_gone("it has forgotten the work")
         try:
-            return task.future.result(timeout=LOOK_SECONDS)
+            return future.result(timeout=LOOK_SECONDS)
         except KilledWorker as error:
             raise MemetikError(_MORTAL.format(f"({error})")) from None
+        except CancelledError as error:
+            raise _scheduler_gone(error) from None
         except TimeoutError:
             return []  # its worker is gone, as the next look will show
         except OSError as error:
@@ -240,7 +253,9 @@ class _Handout:
             raise _scheduler_gone(error) from None
         self._looked = time.monotonic()
         for worker in self._threads:
-            self._tasks.setdefault(worker, [])
+            if worker not in self._tasks:
+                self._tasks[worker] = []
+                self._contexts[worker] = self._submit(worker, pickle.loads, self._context)
         for worker in [name for name in self._tasks if name not in self._threads]:
             self._bury(worker)
         if self._threads:
@@ -253,7 +268,7 @@ class _Handout:
 
     def _bury(self, worker: str) -> None:
         tasks = self._tasks.pop(worker)
-        self._client.cancel([task.future for task in tasks])
+        self._client.cancel([*(task.future for task in tasks), self._contexts.pop(worker)])
         for current in (next(iter(task.missing)) for task in tasks if task.begun):
             self._deaths[current] += 1
             if self._deaths[current] >= DEATHS:

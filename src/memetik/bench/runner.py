@@ -245,7 +245,9 @@ def _on_cluster(spec: Spec, units: list[Unit], store: Store, cluster: str) -> It
     """All items done by the workers of a cluster; this process writes what they find."""
     from memetik.bench.cluster import workers
 
-    with workers(cluster) as hands:
+    deadline = _deadline(spec)
+    with workers(cluster, spec.jobs if spec.jobs > 1 else None) as hands:
+        _note_machines(units, store, hands.everywhere(machine_facts))
         items, sizes = [], []
         for trial in range(spec.trials):
             for index, unit in enumerate(units):
@@ -253,11 +255,24 @@ def _on_cluster(spec: Spec, units: list[Unit], store: Store, cluster: str) -> It
                     items += [(index, trial, which, number) for which, number in block]
                     # All contestants of a block on one machine: they are compared with each other.
                     sizes += [len(block)] if block else []
-        for k, result in hands.run(_ask, units, items, together=sizes):
-            index, _, which, _ = items[k]
-            if result is not None:
-                store.add_result(units[index].runs[which], result)
-                yield units[index].contestants[which].label
+        if not _time_left(deadline):
+            return
+        with contextlib.closing(hands.run(_ask, units, items, together=sizes)) as results:
+            for k, result in results:
+                index, _, which, _ = items[k]
+                if result is not None:
+                    store.add_result(units[index].runs[which], result)
+                    yield units[index].contestants[which].label
+                if not _time_left(deadline):
+                    return
+
+
+def _note_machines(units: list[Unit], store: Store, machines: list[dict[str, Any]]) -> None:
+    """Says with the runs whose times are those of other machines than the one that keeps the store."""
+    others = sorted({f"{facts['cpu']}, {facts['system']}" for facts in machines if facts != machine_facts()})
+    if others:
+        for r in (r for unit in units for r in unit.runs):
+            store.note(r, f"solved on a cluster: {'; '.join(others)}")
 
 
 class _Seat:
