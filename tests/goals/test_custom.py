@@ -269,3 +269,14 @@ def test_the_derivative_check_can_fail() -> None:
 
     jacobian, differences, _ = slopes(Wrong(), robot.random(rng))
     assert np.abs(jacobian - differences).max() > 1e-6 * max(1.0, np.abs(jacobian).max())
+
+
+def test_batches_with_python_goals_are_solved_one_by_one(panda: Robot) -> None:
+    problem = Problem(panda, [goals.Position("panda_hand"), Upright()])
+    points = np.array([[0.4, 0.1, 0.5], [0.3, -0.2, 0.6], [0.5, 0.0, 0.4]])
+    batch = problem.solve(points, seed=panda.random(0), evaluations=500)
+    assert batch.success.all()
+    np.testing.assert_allclose(panda.pose("panda_hand", batch.q)[:, :3, 3], points, atol=2e-5)
+    alone = problem.solve(points[1], seed=panda.random(0), evaluations=500, rng=(0, 1))
+    assert (alone.q == batch.q[1]).all()
+    assert batch.errors[problem.goal_names[1]]["residual"].max() < 1e-5

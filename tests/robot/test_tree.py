@@ -122,6 +122,17 @@ def test_a_continuous_joint_has_no_limits_whatever_its_description_says() -> Non
 
 
 @pytest.mark.parametrize(
+    ("own", "expected"),
+    [((-0.5, 0.7), (-0.3, 0.3)), ((0.0, 0.0), (-1.0, 1.0)), ((5.0, 6.0), (-1.0, 1.0))],
+    ids=["narrower", "none", "beyond"],
+)
+def test_a_follower_keeps_its_own_limits_where_its_master_can(own, expected) -> None:
+    follower = Joint("b", "revolute", "l1", "l2", lower=own[:1], upper=own[1:], mimic=Mimic("a", -2.0, 0.1))
+    limits = compile_tree(chain(revolute("a", 0), follower)).limits
+    np.testing.assert_allclose((limits["lower"][0], limits["upper"][0]), expected)
+
+
+@pytest.mark.parametrize(
     ("joints", "message"),
     [
         ((revolute("a", 0), revolute("a", 1)), "'a'"),

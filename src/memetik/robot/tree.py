@@ -95,7 +95,7 @@ def compile_tree(description: Description) -> CompiledTree:
     multipliers = np.array(axes.multipliers, dtype=float)
     free = [joint for joint in description.joints if joint.mimic is None]
     turning = np.array([turns for joint in free for turns in turning_axes(joint)], dtype=bool)
-    limits = _limits(description)
+    limits = _limits(description, couplings)
     masses, coms, inertias = _inertias(description)
     return CompiledTree(
         parents=np.array(axes.parents, dtype=np.int32),
@@ -253,7 +253,7 @@ def _couple(description: Description, topology: Topology) -> tuple[dict[str, Cou
     return couplings, tuple(names)
 
 
-def _limits(description: Description) -> dict[str, np.ndarray]:
+def _limits(description: Description, couplings: dict[str, Coupling]) -> dict[str, np.ndarray]:
     columns: dict[str, list[float]] = {name: [] for name in LIMIT_NAMES}
     for joint in description.joints:
         if joint.mimic is not None:
@@ -263,7 +263,24 @@ def _limits(description: Description) -> dict[str, np.ndarray]:
             if joint.kind == "continuous" and name.endswith(("lower", "upper")):
                 values = (-math.inf if name.endswith("lower") else math.inf,)
             columns[name].extend(values)
-    return {name: np.array(values, dtype=float) for name, values in columns.items()}
+    limits = {name: np.array(values, dtype=float) for name, values in columns.items()}
+    for joint in description.joints:
+        if joint.mimic is not None and joint.kind != "continuous":
+            _narrow(limits, joint, couplings[joint.name])
+    return limits
+
+
+def _narrow(limits: dict[str, np.ndarray], follower: Joint, coupling: Coupling) -> None:
+    """A follower stays within its own limits too, where it has some that its master can respect."""
+    if coupling.multiplier == 0:
+        return
+    for lower, upper in (("lower", "upper"), ("soft_lower", "soft_upper")):
+        for k in range(follower.axes):
+            ends = [(getattr(follower, name)[k] - coupling.offset) / coupling.multiplier for name in (lower, upper)]
+            least = max(min(ends), limits[lower][coupling.first + k])
+            most = min(max(ends), limits[upper][coupling.first + k])
+            if ends[0] != ends[1] and least < most:
+                limits[lower][coupling.first + k], limits[upper][coupling.first + k] = least, most
 
 
 def _periodic(

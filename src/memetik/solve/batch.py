@@ -14,6 +14,13 @@ CHUNK = 4096
 """Elements between two steps of the progress bar."""
 
 
+def empty_batch(count: int, dof: int, terms: int) -> dict[str, np.ndarray]:
+    """The arrays of a batch of which nothing is solved yet."""
+    numbers = {"cost": float, "preference": float, "seconds": float, "evaluations": int, "starts": int, "success": bool}
+    arrays = {name: np.zeros(count, dtype=kind) for name, kind in numbers.items()}
+    return arrays | {"q": np.zeros((count, dof)), "errors": np.zeros((count, terms))}
+
+
 def run_batch(
     core: Any,
     declared: Sequence[OpenTarget],

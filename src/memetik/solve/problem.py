@@ -17,7 +17,7 @@ from memetik.goals.custom import make_callback
 from memetik.robot.manipulability import manipulability
 from memetik.robot.robot import Robot
 from memetik.robot.transforms import as_pose, inverse
-from memetik.solve.batch import run_batch
+from memetik.solve.batch import empty_batch, run_batch
 from memetik.solve.confined_batch import run_confined_batch
 from memetik.solve.confinement import Confinement, confined
 from memetik.solve.guide import Guides
@@ -413,8 +413,6 @@ class Problem:
             raise InvalidInputError(_NO_BASE)
         if self._stand_in is not None:
             valid = _each_free_and(self._stand_in, valid)
-        if self._callbacks:
-            raise InvalidInputError("a batch is solved natively: goals of your own in Python are for single solves.")
         if keep == "all":
             rng, first = options["rng"] if isinstance(options["rng"], tuple) else (options["rng"], 0)
             return [
@@ -432,6 +430,10 @@ class Problem:
             base = np.ascontiguousarray(np.broadcast_to(base, (count, 4, 4)))
         shift = None if base is None else np.ascontiguousarray(base @ inverse(self.robot.base_pose))
         stream = options["rng"][1] if isinstance(options["rng"], tuple) else 0
+        if self._callbacks:
+            # Python code has one thread: element by element, with `valid` inside the loop.
+            batch = BatchSolution(self, targets, empty_batch(count, self.robot.dof, len(self._terms)), seeds, base)
+            return self._solve_one_by_one(batch, range(count), seeds, base, valid, options)
         if self.confinement is not None:
             method = _memetic(options["method"])
             guides = self._guides if method.openings else None
@@ -455,16 +457,21 @@ class Problem:
                 f"for a batch, `valid` gets postures (M, dof) and returns (M,) booleans; for {len(solved)} it returned "
                 f"{verdict.shape}."
             )
+        return self._solve_one_by_one(batch, solved[~verdict.astype(bool)].tolist(), seeds, base, valid, options)
+
+    def _solve_one_by_one(
+        self, batch: BatchSolution, elements: Iterable[int], seeds: np.ndarray, base: Any, valid: Any, options: dict
+    ) -> BatchSolution:
         rng, first = options["rng"] if isinstance(options["rng"], tuple) else (options["rng"], 0)
-        for k in solved[~verdict.astype(bool)].tolist():
-            again = self.solve(
+        for k in elements:
+            solution = self.solve(
                 *batch[k].targets,
                 seed=seeds[k if len(seeds) > 1 else 0],
                 base=None if base is None else base[k],
-                valid=lambda q: bool(np.asarray(valid(q[None]))[0]),
+                valid=None if valid is None else lambda q: bool(np.asarray(valid(q[None]))[0]),
                 **{**options, "rng": (rng, first + k)},
             )
-            batch.replace(k, again)
+            batch.replace(k, solution)
         return batch
 
     def named_errors(self, errors: Iterable[Any]) -> dict[str, dict[str, Any]]:
