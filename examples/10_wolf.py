@@ -75,5 +75,5 @@ slip = max(
     for q, e in zip(frames + frames, sneak + look, strict=True)
     for paw in paws
 )
-print(print(f"{len(times)} frames, {1e3 * np.mean(times):.2f} ms each; paws within {1e6 * slip:.0f} um of the walk's"))
+print(f"{len(times)} frames, {1e3 * np.mean(times):.2f} ms each; paws within {1e6 * slip:.0f} um of the walk's")
 print(f"the gaze is within {max(gaze):.4f} degrees of the box")

@@ -58,6 +58,14 @@ def test_frames_place_nodes_as_the_format_says(file):
     np.testing.assert_allclose(top[:3, 3], 0.01 * (at + head.apply([0, 20, 0])), atol=1e-12)
 
 
+def test_bones_reach_from_node_to_node(file):
+    links = {link.name: link for link in mk.load_bvh(file).robot.description.links}
+    (bone,) = links["Spine"].visuals
+    ends = bone.origin @ np.array([[0, 0, sign * 0.5 * bone.shape.length, 1.0] for sign in (-1, 1)]).T
+    np.testing.assert_allclose(ends[:3].T, [[0, 0.04, 0], [0, 0.36, 0]], atol=1e-12)
+    assert not links["Head_end"].visuals
+
+
 def test_what_is_saved_is_read_again(file, tmp_path):
     animation = mk.load_bvh(file)
     moved = animation.postures + 0.1

@@ -184,10 +184,11 @@ def _factor(channel: str, scale: float) -> float:
 
 def _urdf(skeleton: Node, name: str) -> str:
     lines = [f"<robot name={quoteattr(name)}>", f'<link name="{ROOT}"/>']
+    bones = {node.name: "".join(_bone(child.offset) for child in node.children) for node in skeleton.walk()}
 
     def add(kind: str, joint: str, parent: str, child: str, offset: Any, axis: int | None) -> None:
         place = " ".join(repr(float(x)) for x in offset)
-        lines.append(f"<link name={quoteattr(child)}/>")
+        lines.append(f"<link name={quoteattr(child)}>{bones.get(child, '')}</link>")
         lines.append(f"<joint name={quoteattr(joint)} type='{kind}'><parent link={quoteattr(parent)}/>")
         lines.append(f"<child link={quoteattr(child)}/><origin xyz='{place}'/>")
         if axis is not None:
@@ -217,6 +218,17 @@ def _urdf(skeleton: Node, name: str) -> str:
 
     grow(skeleton, ROOT)
     return "\n".join([*lines, "</robot>"])
+
+
+def _bone(offset: tuple[float, float, float]) -> str:
+    """What is seen of a node: a thin rod to a child."""
+    x, y, z = offset
+    length = math.sqrt(x * x + y * y + z * z)
+    if length < 1e-6:
+        return ""
+    rpy = f"0 {math.acos(z / length)!r} {math.atan2(y, x)!r}"
+    shape = f"<capsule radius='{0.1 * length!r}' length='{0.8 * length!r}'/>"
+    return f"<visual><origin xyz='{x / 2!r} {y / 2!r} {z / 2!r}' rpy='{rpy}'/><geometry>{shape}</geometry></visual>"
 
 
 def _hierarchy(node: Node, depth: int, scale: float) -> Iterator[str]:
