@@ -32,6 +32,7 @@ STARKE = {
 BODY_EVALUATIONS = 240_000
 ABLATION_EVALUATIONS = 60_000
 MAP_EVALUATIONS = 20_000
+LONG_EXPLOITATION = 200
 ACCURACY = 1e-3
 """Metres and radians: what the source asks for in general; it states none for its full bodies."""
 
@@ -51,6 +52,12 @@ def full_body(report: Report, targets: int) -> None:
         rmse = needed <= budget
         rows.append([name, str(budget), percent(mean), f"{mean_source:.2f}", percent(rmse), f"{rmse_source:.2f}"])
         remarks.append(judged(f"{name}: root mean square > mean", rmse, mean))
+        if budget == BODY_EVALUATIONS:
+            # What keeps it below the source: L-BFGS begins anew in each generation and has few steps in it.
+            longer = replace(method, exploitation=LONG_EXPLOITATION, numeric_gradient=False)
+            solved = _needed(robot, goals, longer, targets, budget) <= budget
+            steps = f"{LONG_EXPLOITATION} exact steps of L-BFGS in a generation instead of {(population - elites) // 6}"
+            remarks.append(f"why    {name}: with {steps} {percent(solved)}")
     columns = ("setup", "evaluations", "mean", "source", "root mean square", "source")
     report.table(f"5.4 full body; at most {BODY_EVALUATIONS} evaluations; {targets} targets", columns, rows)
     for line in remarks:
