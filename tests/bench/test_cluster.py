@@ -96,10 +96,9 @@ def test_a_killed_worker_costs_the_item_it_was_at(crew, tmp_path: Path) -> None:
 
 
 def test_work_that_ends_its_workers_is_given_up(crew, tmp_path: Path) -> None:
-    calls, begin = tmp_path / "calls", time.monotonic()
+    calls = tmp_path / "calls"
     with pytest.raises(MemetikError, match=r"ended several workers.*item 7 of 30"):
         crew.collect(end_at_seven, calls, range(30), together=5)
-    assert time.monotonic() - begin < 120.0
     assert calls.read_text().split().count("7") == DEATHS
     assert crew.collect(slow_square, 1.0, range(4)) == [0.0, 1.0, 4.0, 9.0]
 
@@ -148,7 +147,7 @@ def test_work_without_workers_is_given_up(lonely, monkeypatch: pytest.MonkeyPatc
     begin = time.monotonic()
     with pytest.raises(MemetikError, match=r"all workers of the cluster are gone.*9\d of 100 items are left"):
         list(results)
-    assert time.monotonic() - begin < 60.0
+    assert time.monotonic() - begin < 120.0
 
 
 def test_errors_come_through(crew) -> None:

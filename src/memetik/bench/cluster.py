@@ -40,8 +40,8 @@ AHEAD = 8
 LOOK_SECONDS = 0.5
 """How often is looked who is still there."""
 
-LONELY_SECONDS = 60.0
-"""How long the work waits for a worker to come back when all are gone."""
+LONELY_SECONDS = 300.0
+"""How long the work waits for a worker to come back when all are gone; on a busy machine one starts in minutes."""
 
 DEATHS = 3
 """Workers that may end at the same item."""
@@ -152,7 +152,7 @@ class _Handout:
         self._client, self._function, self._items = client, function, items
         # Each worker gets the context for itself: nothing then waits for data that a dead one had.
         self._context, self._contexts = pickle.dumps(context), dict[str, Any]()
-        self._parts, self._again = parts, deque[list[int]]()
+        self._parts, self._again = parts, deque[dict[int, None]]()
         self._threads: dict[str, int] = {}
         self._tasks: dict[str, list[_Task]] = {}
         self._owner: dict[int, _Task] = {}
@@ -177,7 +177,8 @@ class _Handout:
                 case k, data:
                     if self._is_new(k):
                         yield k, pickle.loads(data)
-            if time.monotonic() - self._looked >= LOOK_SECONDS:
+            # First all that is told: some of it may be the last words of a worker.
+            if self.inbox.empty() and time.monotonic() - self._looked >= LOOK_SECONDS:
                 self._look()
 
     def close(self) -> None:
@@ -197,9 +198,11 @@ class _Handout:
             waiting = sum(len(task.missing) for task in own[self._threads[worker] :])
             if len(own) >= 2 * self._threads[worker] and waiting >= AHEAD * self._threads[worker]:
                 return
-            numbers = self._again.popleft() if self._again else next(self._parts, None)
+            numbers = list(self._again.popleft()) if self._again else next(self._parts, None)
             if numbers is None:
                 return
+            if not numbers:  # told after all
+                continue
             given = [(k, self._items[k]) for k in numbers]
             future = self._submit(
                 worker, _do, self.token, memetik.__version__, self._function, self._contexts[worker], given
@@ -220,7 +223,7 @@ class _Handout:
             return False
         self._left -= 1
         del task.missing[k]
-        if not task.missing:
+        if not task.missing and task.worker in self._tasks:
             self._tasks[task.worker].remove(task)
         return True
 
@@ -273,7 +276,7 @@ class _Handout:
             self._deaths[current] += 1
             if self._deaths[current] >= DEATHS:
                 raise MemetikError(_MORTAL.format(f"(item {current} of {len(self._items)})"))
-        self._again.extendleft(list(task.missing) for task in reversed(tasks))
+        self._again.extendleft(task.missing for task in reversed(tasks))
 
 
 _MORTAL = "the same work ended several workers, one after the other {}; have they enough memory?"
