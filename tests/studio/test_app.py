@@ -106,7 +106,8 @@ def test_the_solver_that_was_chosen_is_saved_loaded_and_copied(studio: Studio, t
     ask(studio, lambda: studio.file_panel.open_robot("ur5"))
     assert panel._method.value == "bio2_memetic"  # another robot, the same solver
     problem = mk.load_problem(tmp_path / "cell.json")
-    assert problem.compile(mk.load_robot("panda")).solve(seed=problem.seed, **problem.options).success
+    assert problem.arguments["method"] == mk.methods.Bio2(population=3)
+    assert problem.compile(mk.load_robot("panda")).solve(seed=problem.seed, **problem.arguments).success
 
 
 def test_a_setup_with_a_method_that_is_not_there_is_refused(studio: Studio, tmp_path) -> None:

@@ -71,6 +71,7 @@ def solve(
     evaluations: int | None = typer.Option(None, help="Bound on the work; makes the result repeatable."),
     rng: int | None = typer.Option(None, help="Seed of the random numbers."),
     threads: int | None = typer.Option(None, help="Threads that carry the search."),
+    method: str | None = typer.Option(None, help="How to search, by name; docs/methods.md has them all."),
     every: bool = typer.Option(False, "--all", help="All distinct solutions, the nearest to the seed first."),
     explain: bool = typer.Option(False, "--explain", help="Say why, and what would help."),
     save: str | None = typer.Option(None, help="Write the problem to this JSON file as well."),
@@ -84,7 +85,7 @@ def solve(
     from memetik.solve.problem_file import save_problem
 
     own = [*_option_goals(pose, position, orientation, align), *_json_goals(goal)]
-    options = {"timeout": timeout, "evaluations": evaluations, "rng": rng, "threads": threads}
+    options = {"timeout": timeout, "evaluations": evaluations, "rng": rng, "threads": threads, "method": method}
     stated = _problem(robot, own, problem, {k: v for k, v in options.items() if v is not None})
     model = mk.load_robot(stated.robot, search_path=search_path)
     around = {"scene": scene, "self_collision": self_collision, "margin": margin}
@@ -100,7 +101,7 @@ def solve(
         _print_all(model, solutions, as_json)
         raise typer.Exit(0 if solutions else 1)
     base = {} if stated.base is None else {"base": stated.base}
-    solution = compiled.solve(*targets, seed=stated.seed, **base, **stated.options)
+    solution = compiled.solve(*targets, seed=stated.seed, **base, **stated.arguments)
     if as_json:
         print_json("memetik.solution/1", _described(solution, explain))
     else:

@@ -39,8 +39,10 @@ if TYPE_CHECKING:
 
 SCHEMA = "memetik.problem/1"
 
-OPTIONS = ("timeout", "evaluations", "rng", "threads", "attempts", "refine", "refine_evaluations")
-"""Arguments of Problem.solve that a file may state."""
+OPTIONS = (
+    "timeout", "evaluations", "rng", "threads", "attempts", "refine", "refine_evaluations", "method", "parameters",
+)  # fmt: skip
+"""Arguments of Problem.solve that a file may state: the method by its name, with its "parameters" beside it."""
 
 _POSE_KEYS = frozenset(("position", "rpy", "quat_xyzw", "quat_wxyz", "matrix", "axis_angle"))
 _INFINITIES = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
@@ -80,6 +82,13 @@ class ProblemFile:
             fixed=self.fixed,
         )
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The options as `Problem.solve` takes them: the method as an object where it has parameters."""
+        from memetik.solve.methods.named import solve_arguments
+
+        return solve_arguments(self.options)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `from_dict` reads, ready for JSON."""
         data: dict[str, Any] = {"schema": SCHEMA, "robot": self.robot, "goals": [goal_to_dict(g) for g in self.goals]}
@@ -108,6 +117,10 @@ class ProblemFile:
         for key in options:
             if key not in OPTIONS:
                 raise InvalidInputError(f"a problem's options have no {key!r}; {suggest(key, OPTIONS)}")
+        if "method" in options or "parameters" in options:
+            from memetik.solve.methods.named import method_of
+
+            method_of(options)
         for key, kinds, what in (
             ("scene", str, "the path of a scene's file"),
             ("self_collision", bool, "true or false"),

@@ -2,7 +2,7 @@
 
     cell.json          {"schema": "memetik.problem/1", "robot": ..., "goals": [...], "seed": [...],
                         "scene": "cell.scene.toml", "options": {...},
-                        "studio": {"postures": {...}, "way": [...], "disabled": [...], "options": {"method": ...}}}
+                        "studio": {"postures": {...}, "way": [...], "disabled": [...]}}
     cell.scene.toml    the scene, where there is one, as `Scene.save` writes it
 
 Every file is complete or not there: it is written beside its name and then takes it.
@@ -22,8 +22,7 @@ import numpy as np
 from memetik.errors import InvalidInputError
 from memetik.robot.robot import Robot, load_robot
 from memetik.scene.scene import Scene
-from memetik.solve.problem_file import OPTIONS, ProblemFile, goal_from_dict, goal_to_dict, load_problem, save_problem
-from memetik.studio.methods import method_of
+from memetik.solve.problem_file import ProblemFile, goal_from_dict, goal_to_dict, load_problem, save_problem
 from memetik.studio.setup import State, free_name
 from memetik.studio.targets import Wanted, present_value
 
@@ -86,7 +85,7 @@ def load_setup(path: Any) -> State:
         frozenset(problem.fixed),
         MappingProxyType(checked),
         way,
-        MappingProxyType({**problem.options, **_own_options(kept)}),
+        MappingProxyType(dict(problem.options)),
     )
 
 
@@ -102,9 +101,6 @@ def problem_of(state: State, scene: str | None) -> ProblemFile:
     ]
     if disabled:
         studio["disabled"] = disabled
-    own = {name: value for name, value in state.options.items() if name not in OPTIONS}
-    if own:
-        studio["options"] = own
     return ProblemFile(
         state.source,
         tuple(wanted.stated for wanted in state.goals if wanted.enabled),
@@ -113,7 +109,7 @@ def problem_of(state: State, scene: str | None) -> ProblemFile:
         state.margin,
         dict.fromkeys(sorted(state.held)),
         seed=state.q.tolist(),
-        options={name: value for name, value in state.options.items() if name in OPTIONS},
+        options={name: value for name, value in state.options.items() if value is not None},
         studio=studio,
     )
 
@@ -134,17 +130,6 @@ def _named(goals: list[Wanted]) -> tuple[Wanted, ...]:
         name = free_name(wanted.name, [other.name for other in result])
         result.append(replace(wanted, name=name, goal=replace(wanted.goal, name=name)))
     return tuple(result)
-
-
-def _own_options(kept: Mapping[str, Any]) -> dict[str, Any]:
-    """What a problem file has no place for: the method and its parameters."""
-    options = kept.get("options", {})
-    if not isinstance(options, Mapping) or options.keys() - {"method", "parameters"}:
-        raise InvalidInputError(
-            f"the studio's options of a set-up are an object with 'method' and 'parameters', not {options!r:.60}."
-        )
-    method_of(options)
-    return dict(options)
 
 
 def _list(data: Mapping[str, Any], key: str) -> list[Any]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memetik.solve.methods.named import DEFAULT, method_of
 from memetik.solve.problem_file import goal_classes
 from memetik.studio.files import NONE
 from memetik.studio.forms import form_of, goal_of, number_of
-from memetik.studio.methods import DEFAULT, method_of, parameters_from, parameters_text
+from memetik.studio.methods import parameters_from, parameters_text
 from memetik.studio.setup import State
 from memetik.studio.solving import LIVE_TIMEOUT, method_names
 from memetik.studio.status import goals_html

@@ -12,7 +12,7 @@ from memetik.goals.losses import Loss
 from memetik.robot.shapes import Box, Capsule, Cylinder, Sphere
 from memetik.robot.transforms import quaternion_from_matrix
 from memetik.scene.objects import Cone, Plane
-from memetik.studio.methods import method_code
+from memetik.solve.methods.named import method_code
 from memetik.studio.setup import State
 
 _ADD = {

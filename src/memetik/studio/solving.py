@@ -13,10 +13,10 @@ import numpy as np
 from memetik.errors import MemetikError
 from memetik.scene.scene import Scene, SceneSnapshot
 from memetik.solve.methods import METHODS
+from memetik.solve.methods.named import solve_arguments
 from memetik.solve.problem import Problem
 from memetik.solve.solution import Solution
 from memetik.solve.tracker import Step, Tracker
-from memetik.studio.methods import solve_arguments
 from memetik.studio.setup import State
 
 LIVE_TIMEOUT = 0.02
