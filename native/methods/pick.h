@@ -16,8 +16,9 @@ class Pick {
     const size_t n = v.variable_count, size = o.method.pick.population;
     people_ = arena.take<Individual>(size);
     double *numbers = arena.take<double>(size * 2 * n);
-    samples_ = arena.take<double>((n > 2 ? n : 2) * n);
-    values_ = arena.take<double>(n > 2 ? n : 2);
+    samples_ = arena.take<double>(2 * n * n);
+    values_ = arena.take<double>(2 * n);
+    here_ = arena.take<double>(n);
     gradient_ = arena.take<double>(n);
     start_ = arena.take<double>(n);
     pool_ = arena.take<int32_t>(size);
@@ -96,29 +97,39 @@ class Pick {
     }
   }
 
-  // Along the numeric gradient to where a line through two samples is zero.
+  // Along the numeric gradient to where a line through two samples is zero. The step is taken even where it makes
+  // things worse; the best posture on the way is what the descent leaves. Differences are central: those to one side
+  // are wrong by their own length, and with it no descent comes nearer than that.
   bool descend(Run &run, Individual &one, int iterations) {
     const PickOptions &o = run.o.method.pick;
     const int n = run.n();
+    for (int i = 0; i < n; ++i) here_[i] = one.genes[i];
+    double value = one.fitness;
     for (int iteration = 0; iteration < iterations; ++iteration) {
-      for (int k = 0; k < n; ++k)
-        for (int i = 0; i < n; ++i) samples_[size_t(k) * n + i] = one.genes[i] + (i == k ? o.difference : 0.0);
-      if (!run.evaluate(samples_, n, false, values_)) return false;
+      for (int k = 0; k < 2 * n; ++k)
+        for (int i = 0; i < n; ++i)
+          samples_[size_t(k) * n + i] = here_[i] + (i != k / 2 ? 0.0 : k % 2 ? o.difference : -o.difference);
+      if (!run.evaluate(samples_, 2 * n, false, values_)) return false;
       double sum = 0;
-      for (int i = 0; i < n; ++i) gradient_[i] = values_[i] - one.fitness, sum += __builtin_fabs(gradient_[i]);
+      for (int i = 0; i < n; ++i)
+        gradient_[i] = values_[2 * i + 1] - values_[2 * i], sum += __builtin_fabs(gradient_[i]);
       if (!(sum > 0)) return true;
       for (int i = 0; i < n; ++i) gradient_[i] *= o.difference / sum;
-      for (int i = 0; i < n; ++i)
-        samples_[i] = one.genes[i] - gradient_[i], samples_[n + i] = one.genes[i] + gradient_[i];
+      for (int i = 0; i < n; ++i) samples_[i] = here_[i] - gradient_[i], samples_[n + i] = here_[i] + gradient_[i];
       if (!run.evaluate(samples_, 2, false, values_)) return false;
-      const double way = one.fitness / (0.5 * (values_[1] - values_[0]));
+      const double way = (values_[0] + values_[1]) / (values_[1] - values_[0]);
       if (!__builtin_isfinite(way)) return true;
-      for (int i = 0; i < n; ++i) samples_[i] = run.clip(i, one.genes[i] - way * gradient_[i]);
-      double value;
-      if (!run.evaluate(samples_, 1, false, &value)) return false;
-      if (!(value < one.fitness - o.least_progress)) return true;
-      for (int i = 0; i < n; ++i) one.gradient[i] = samples_[i] - one.genes[i], one.genes[i] = samples_[i];
-      one.fitness = value;
+      for (int i = 0; i < n; ++i) {
+        const double gene = run.clip(i, here_[i] - way * gradient_[i]);
+        gradient_[i] = gene - here_[i], here_[i] = gene;
+      }
+      const double before = value;
+      if (!run.evaluate(here_, 1, false, &value)) return false;
+      if (value < one.fitness) {
+        for (int i = 0; i < n; ++i) one.genes[i] = here_[i], one.gradient[i] = gradient_[i];
+        one.fitness = value;
+      }
+      if (__builtin_fabs(value - before) <= o.least_progress) return true;
     }
     return true;
   }
@@ -137,7 +148,7 @@ class Pick {
       for (int i = 0; i < n; ++i) {
         double gene = mix * mother.genes[i] + (1 - mix) * father.genes[i];
         gene += random.uniform() * mother.gradient[i] + random.uniform() * father.gradient[i];
-        if (random.uniform() < chance) gene += extinction * run.range(i) * (2 * random.uniform() - 1);
+        if (random.uniform() < chance) gene += extinction * run.range(i) * (random.uniform() - 0.5);
         child.genes[i] = run.clip(i, gene);
       }
       if (!run.evaluate(child.genes, 1, false, &child.fitness)) return false;
@@ -155,7 +166,7 @@ class Pick {
   }
 
   Individual *people_;
-  double *samples_, *values_, *gradient_, *start_;
+  double *samples_, *values_, *here_, *gradient_, *start_;
   int32_t *pool_;
   int32_t pool_size_, generation_;
   double last_;

@@ -20,7 +20,9 @@ class Pick(CoreMethod):
 
     Global: elites go down the numeric gradient with linear steps, and are the only parents, each as likely as the
     others; children inherit no gradient; where the best gains less than `wipeout_tolerance` all are replaced, the best
-    too. Local: the descent alone. Kinematics are exact.
+    too. Local: the descent alone. Its steps are taken even where they make things worse, and the best posture on the
+    way is kept. Kinematics are exact. It was made for 1e-3: `wipeout_tolerance` is in squares, so that at a few
+    millimetres one descent has to come to the tolerance, or all is lost.
 
     mode                   "global" or "local".
     population, elites     individuals, and how many of them are parents.
@@ -28,8 +30,8 @@ class Pick(CoreMethod):
     local_only_iterations  of a descent in local mode.
     generations            of a run.
     wipeout_tolerance      least gain in fitness of a generation.
-    difference             of the difference quotients, radians or metres.
-    least_progress         least gain in fitness of an iteration of the descent.
+    difference             of the central difference quotients, radians or metres.
+    least_progress         least change of the fitness in an iteration of the descent.
     """
 
     mode: Mode = "global"
