@@ -81,10 +81,23 @@ class Person:
         return wait_for(seen, f"there is a field {label!r}")
 
     def write(self, label: str, text: str) -> None:
-        field = self.field(label)
-        field.fill(text)
-        field.press("Enter")
-        self.page.wait_for_timeout(500)  # the page gathers keystrokes before it sends them
+        """Types into a field; once more where a busy page lost it."""
+        before = self._values(label)
+        for _ in range(3):
+            field = self.field(label)
+            field.fill(text)
+            field.press("Enter")
+            self.page.wait_for_timeout(500)  # the page gathers keystrokes before it sends them
+            end = time.monotonic() + 3.0
+            while time.monotonic() < end:
+                if text in (now := self._values(label)) or now != before:
+                    return
+                time.sleep(0.05)
+
+    def _values(self, label: str) -> list[str]:
+        """What the server knows of the fields under a label."""
+        handles = list(self.studio.server.gui._gui_input_handle_from_uuid.values())
+        return [str(handle.value) for handle in handles if getattr(handle, "label", None) == label]
 
     def status(self) -> str:
         return self.page.locator("[data-studio=status]").inner_text()

@@ -343,6 +343,7 @@ def test_a_benchmark_and_a_search_are_looked_at(browser: Any, folder: Path) -> N
         wait_for(lambda: not studio.results_panel._show.disabled, "the runs are listed")
         someone.press("Show run")
         run = wait_for(lambda: studio.results_panel._results, "the run is shown", 90.0)
+        assert studio.loop.wait_idle(30.0)
         assert studio.state.robot.name == "elise"
         assert list(studio.state.scene.objects) == ["tank"]
         assert run.statuses[:2] == ("solved", "missed")

@@ -33,6 +33,8 @@ from memetik.studio.status import status_html
 
 BRAND = (37, 99, 235)
 TRACKING_STEP = 1.0 / 60.0
+TRIES = 4
+"""Solves of one state, each as long as a live solve may be, before it stays unsolved."""
 
 
 VIEW = np.array([0.95, 0.8, 0.45])
@@ -86,7 +88,7 @@ class Studio:
         self._aim: Any = None
         self._explained: Any = None
         self._refreshed: Any = None
-        self._forced = False
+        self._forced, self._tries = False, 0
         self._opacity: float | None = None
         self._covered = ""
         self._file_lists: list[tuple[Any, tuple[str, ...]]] = []
@@ -191,18 +193,17 @@ class Studio:
         if posture is not None:
             self._show(posture)
             return self.player.is_playing
-        if self.teleoperation is not None and self.live:
-            more = self._track(state)
-        else:
-            more = False
-            self._solve(state)
+        more = self._track(state) if self.teleoperation is not None and self.live else self._solve(state)
         self._show(self.setup.state.q)
         return more
 
-    def _solve(self, state: State) -> None:
+    def _solve(self, state: State) -> bool:
+        """Solves what is new; what was not solved in the time of a frame is tried again. Whether to go on with it."""
         aim = self._aim_of(state)
-        if not self.live or (aim == self._aim and not self._forced):
-            return
+        if aim != self._aim or self._forced:
+            self._tries = TRIES
+        if not self.live or self._tries == 0:
+            return False
         self._aim, self._forced = aim, False
         begin = time.perf_counter()
         self.solution = self.solver.solve(state, quick=bool(self.gizmos.dragging))
@@ -211,6 +212,9 @@ class Studio:
         pulse.solves += 1
         if self.solution is not None:
             self.setup.follow(self.solution.q.copy())
+        solved = self.solution is None or self.solution.success
+        self._tries = 0 if solved or self.gizmos.dragging else self._tries - 1
+        return self._tries > 0
 
     @staticmethod
     def _aim_of(state: State) -> tuple[Any, ...]:
