@@ -168,14 +168,15 @@ def test_preferences_move_away_and_the_musts_hold() -> None:
     target = np.array([0.45, 0.2, 0.4])
     must = mk.Position("panda_hand", target)
     options = {"scene": scene, "self_collision": False}
+    bounds = {"evaluations": 20_000, "refine_evaluations": 20_000}
     plain = mk.Problem(panda, must, **options)
     near, pairs, least = mk.Clearance(0.25), mk.CollisionDistance(0.05), mk.CollisionDistance(0.05, form="least")
     for number in range(6):
         seed = panda.random(np.random.default_rng(number))
-        before = plain.solve(seed=seed, rng=number, timeout=1.0)
+        before = plain.solve(seed=seed, rng=number, evaluations=20_000)
         after = {}
         for goal in (near, pairs, least):
-            solution = mk.Problem(panda, [must, goal], **options).solve(seed=seed, rng=number, timeout=1.0, refine=0.2)
+            solution = mk.Problem(panda, [must, goal], **options).solve(seed=seed, rng=number, **bounds)
             assert solution.success
             assert np.linalg.norm(panda.pose("panda_hand", solution.q)[:3, 3] - target) < 1.1e-5
             after[goal] = solution.q

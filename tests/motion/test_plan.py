@@ -49,6 +49,7 @@ def assert_sound(plan: mk.Plan, scene: mk.Scene | None, limits: MotionLimits | N
     assert not mk.CollisionModel(robot, scene).collides(q[::5]).any()
 
 
+@pytest.mark.unsanitized  # it takes a planner's time
 def test_poses_in_a_shelf_are_reached(panda, shelf, free):
     planner = Planner(panda, [mk.Pose(panda.tip)], scene=shelf)
     bent = 0
@@ -60,6 +61,7 @@ def test_poses_in_a_shelf_are_reached(panda, shelf, free):
     assert bent > 0
 
 
+@pytest.mark.unsanitized
 def test_one_call_equals_a_planner(panda, shelf, free):
     pose = panda.pose(panda.tip, free[3])
     once = mk.plan(panda, [mk.Pose(panda.tip, pose)], scene=shelf, start=free[2])

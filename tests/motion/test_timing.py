@@ -7,7 +7,7 @@ import memetik as mk
 from memetik.errors import InvalidInputError
 from memetik.motion.limits import MotionLimits
 from memetik.motion.reduce import reduced
-from memetik.motion.ruckig_timing import state_to_state
+from memetik.motion.ruckig_timing import state_to_state, straight
 from memetik.motion.space import space_for
 from memetik.motion.timing import METHODS, TimingError, exceeding, time_path
 from memetik.motion.trajectory import Trajectory
@@ -90,12 +90,26 @@ def test_jerk_is_kept_and_velocities_at_the_ends_are_met(ur5):
     np.testing.assert_allclose(trajectory.velocity(trajectory.duration), end, atol=1e-7)
 
 
-def test_state_to_state_is_straight_from_rest_to_rest(ur5):
-    end = np.array([1.0, -0.5, 0.3, 0.2, 0.9, -1.0])
-    trajectory = state_to_state(ur5.joint_names, np.zeros(6), end, MotionLimits.of(ur5))
-    q = trajectory.at(np.linspace(0.0, trajectory.duration, 500))
-    share = q[:, :1] / end[0]
-    np.testing.assert_allclose(q, share * end, atol=1e-6)
+def test_motion_from_rest_to_rest_is_straight_and_as_fast_as_one_joint_allows(ur5):
+    limits = MotionLimits.of(ur5)
+    rng = np.random.default_rng(0)
+    for start, end in ur5.random(rng, 400).reshape(200, 2, 6):
+        trajectory = straight(ur5.joint_names, start, end, limits)
+        q = trajectory.at(np.linspace(0.0, trajectory.duration, 50))
+        along = (q - start) @ (end - start) / ((end - start) @ (end - start))
+        np.testing.assert_allclose(q, start + along[:, None] * (end - start), atol=1e-9)
+        shares = [(trajectory.peaks(k) / limit).max() for k, limit in ((1, limits.velocity), (2, limits.acceleration))]
+        assert max(shares) <= 1.0 + 1e-6
+        alone = max(
+            state_to_state(
+                (name,),
+                a,
+                b,
+                MotionLimits(*(x[k : k + 1] for x in (limits.velocity, limits.acceleration, limits.jerk))),
+            ).duration
+            for k, (name, a, b) in enumerate(zip(ur5.joint_names, start[:, None], end[:, None], strict=True))
+        )
+        assert trajectory.duration >= alone - 1e-9
 
 
 def test_points_are_reduced_with_a_check(ur5):

@@ -1,7 +1,8 @@
 """Jerk-limited trajectories by ruckig: from state to state, straight between points.
 
-At rest at both ends the joints move in phase, so that the motion is straight in joint space, and the arm stops at every
-corner. With velocities at the ends the motion is a curve of its own, which is proved free or refused.
+At rest at both ends one number goes from 0 to 1 for all joints, so that the motion is straight in joint space, and the
+arm stops at every corner. (ruckig's own synchronisation of joints by phase is given up where it is inexact.) With
+velocities at the ends the motion is a curve of its own, which is proved free or refused.
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ def ruckig_timing(request: TimingRequest) -> Trajectory:
     for index in range(last + 1):
         start = request.start_velocity if index == 0 else zero
         end = request.end_velocity if index == last else zero
+        if not start.any() and not end.any():
+            parts.append(straight(names, points[index], points[index + 1], request.limits))
+            continue
         part = state_to_state(names, points[index], points[index + 1], request.limits, start, end)
-        if (start.any() or end.any()) and request.space is not None:
+        if request.space is not None:
             proof = certify(part, request.space)
             if not proof.free:
                 pair = f" ({' and '.join(proof.pair)})" if proof.pair else ""
@@ -38,6 +42,22 @@ def ruckig_timing(request: TimingRequest) -> Trajectory:
                 )
         parts.append(part)
     return join(parts)
+
+
+def straight(names: tuple[str, ...], start: np.ndarray, end: np.ndarray, limits: MotionLimits) -> Trajectory:
+    """The fastest straight trajectory in joint space under limits up to the jerk, at rest at its ends."""
+    way = end - start
+    if not way.any():
+        return Trajectory.resting(names, start)
+    moved = np.abs(way) > 0.0
+    share = MotionLimits(
+        *(np.array([(limit[moved] / np.abs(way[moved])).min()]) for limit in (limits.velocity, limits.acceleration)),
+        jerk=np.array([(limits.jerk[moved] / np.abs(way[moved])).min()]),
+    )
+    along = state_to_state(("way",), np.zeros(1), np.ones(1), share)
+    coefficients = along.coefficients * way
+    coefficients[:, 0] += start
+    return Trajectory(names, along.times, coefficients)
 
 
 def state_to_state(
@@ -59,7 +79,6 @@ def state_to_state(
     asked.current_acceleration = (zero if start_acceleration is None else start_acceleration).tolist()
     for name, limit in (("velocity", limits.velocity), ("acceleration", limits.acceleration), ("jerk", limits.jerk)):
         setattr(asked, f"max_{name}", np.minimum(limit, 1e6).tolist())
-    asked.synchronization = ruckig.Synchronization.Phase
     found = ruckig.Trajectory(len(names))
     try:
         result = ruckig.Ruckig(len(names)).calculate(asked, found)
