@@ -417,7 +417,7 @@ struct ClosedTry {
 
 void solve_shoulder(const ProblemView &p, const PoseView &pose, const ClosedForm &form, void *memory,
                     PoseElement *elements, long count) {
-  constexpr int kTries = 12;
+  constexpr int kTries = 40;
   PoseLanes &s = begin(p, pose, memory);
   note_near_seeds(p, pose, s, elements, count);
   // Where the elbow has one side, two tries share the lanes: of two elements, or of one that is alone.

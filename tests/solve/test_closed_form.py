@@ -91,7 +91,7 @@ def test_an_arm_with_an_elbow_is_solved_for_angles_of_its_last_joint():
     assert np.abs(robot.pose(robot.tip, batch.q) - targets).max() < 1e-5
     # Four postures a try; most need few, and the search has to help with some at the border of the workspace only.
     assert np.median(batch.evaluations) <= 16
-    assert (batch.evaluations <= 48).mean() > 0.9
+    assert (batch.evaluations <= 160).mean() > 0.98
     of_the_seed = np.abs(batch.q[:, 6] - seeds[:, 6]) < 1e-12
     assert of_the_seed.mean() > 0.25
     for k in range(64):
