@@ -113,7 +113,7 @@ $(STAMPS)/docs: $(STAMPS)/tools
 $(SOAK_VENV)/.stamps/sanitized: pyproject.toml $(NATIVE)
 	$(MAKE) VENV=$(SOAK_VENV) $(SOAK_VENV)/.stamps/tools
 	ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 $(SOAK_VENV)/bin/python -m pip install --quiet \
-		--no-build-isolation --config-settings=build-dir=build/soak/core \
-		--config-settings=cmake.define.MEMETIK_SANITIZE=ON --config-settings=cmake.build-type=RelWithDebInfo .
+		--no-build-isolation --editable . --config-settings=build-dir=build/soak/core \
+		--config-settings=cmake.define.MEMETIK_SANITIZE=ON --config-settings=cmake.build-type=RelWithDebInfo
 	$(SOAK_VENV)/bin/python -m pip install --quiet --group test
 	@touch $@

@@ -61,6 +61,10 @@ def pinned(core: int | None = None) -> Iterator[int | None]:
         os.sched_setaffinity(0, allowed)
 
 
+PAUSE = 0.02
+"""Seconds before a solver's turn: threads of the one before it may still be at work on the core."""
+
+
 def interleave(solvers: Sequence[Solver], count: int, timeout: float, clock: str = "wall") -> list[Run]:
     """All solvers on all tasks, in turns of BLOCK tasks; who begins changes with every block.
 
@@ -72,6 +76,7 @@ def interleave(solvers: Sequence[Solver], count: int, timeout: float, clock: str
         for position in range(len(solvers)):
             which = (turn + position) % len(solvers)
             solver, run = solvers[which], runs[which]
+            time.sleep(PAUSE)
             for k in range(begin, min(begin + WARM_UP, count)):
                 solver.solve(k)
             for k in range(begin, min(begin + BLOCK, count)):
