@@ -246,8 +246,12 @@ def _goal(
 
 
 def _is_free(robot: mk.Robot, scene: Any, points: np.ndarray) -> bool:
-    """Whether straight motions between postures are free, sampled at 1 mrad; by coal, not by the planner's model."""
-    checker = scene if scene is not None else mk.CollisionModel(robot)
+    """Whether straight motions between postures are free, sampled at 1 mrad; by coal, not by the planner's model.
+
+    A corridor is one of questions: what cuts its corners by less than half the planner's last step, a quarter of a
+    milliradian, lies between two of them.
+    """
+    checker = mk.CollisionModel(robot) if scene is None else cases.Corridor(robot, scene.postures, scene.width + 2.5e-4)
     for first, second in pairwise(points):
         count = max(2, int(np.abs(second - first).max() / 1e-3))
         if checker.collides(first + np.linspace(0.0, 1.0, count)[:, None] * (second - first)).any():

@@ -176,6 +176,19 @@ def test_a_checker_of_the_users_stands_for_a_scene(panda):
     assert q[:, 1].min() < -1.0
 
 
+def test_a_checker_is_asked_about_joints_that_hardly_move_a_point(panda):
+    class Window:
+        """Forbids a few milliradians of the last joint's turn."""
+
+        def collides(self, q):
+            return np.abs(np.asarray(q)[..., 6] - 0.3) < 0.003
+
+    start, goal = panda.q({"panda_joint7": 0.0}, panda.neutral), panda.q({"panda_joint7": 1.0}, panda.neutral)
+    plan = mk.plan(panda, goal, scene=Window(), start=start, path_timeout=0.2)
+    assert not plan.success
+    assert plan.reason == "no path found in time"
+
+
 def test_a_wall_thinner_than_any_sampling_is_not_jumped(panda):
     scene = mk.Scene()
     start, goal = panda.q({"panda_joint1": -1.2}, panda.neutral), panda.q({"panda_joint1": 1.2}, panda.neutral)

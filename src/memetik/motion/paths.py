@@ -10,13 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from memetik.errors import InvalidInputError, suggest
 from memetik.motion.smoothing import shorten
-from memetik.motion.space import OpenSpace, SceneSpace
+from memetik.motion.space import CheckerSpace, OpenSpace, SceneSpace
 
 if TYPE_CHECKING:
     from memetik.robot.robot import Robot
@@ -121,6 +122,15 @@ def find_path(
             if choose == "best" and len(ends.inner.goals) > 1:
                 _look_for_better(ends, runs[0], result, rng, begin + timeout, step_range)
         ends.complete(result)
+    finer = space.finer() if isinstance(space, CheckerSpace) else None
+    if result.points is not None and finer and not all(finer.edge(a, b) for a, b in pairwise(result.points)):
+        left = max(begin + timeout - time.perf_counter(), 0.0)
+        again = find_path(
+            finer, start, goals, planner=planner, timeout=left, rng=rng, joints=joints, more_goals=more_goals,
+            smooth=smooth, choose=choose, step_range=step_range,
+        )  # fmt: skip
+        again.tried = [*result.tried, "asked more densely, that path collides", *again.tried]
+        result = again
     result.time = time.perf_counter() - begin
     return result
 

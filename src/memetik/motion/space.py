@@ -30,6 +30,9 @@ FINE_TOLERANCE = 1e-6
 CHECKER_STEP = 5e-3
 """Metres that no point of the robot moves farther than between two questions to a user's checker."""
 
+CHECKER_TURN = 5e-3
+"""Radians, or metres, that no joint moves farther: a checker may look at joints that move no point, such as a spin."""
+
 PROVED, UNKNOWN, BLOCKED = 0, 1, 2
 
 
@@ -69,30 +72,36 @@ class OpenSpace:
 
 
 class CheckerSpace(OpenSpace):
-    """What a user's object with collides(q) says, asked so densely that no point moves farther than a step between.
+    """What a user's object with collides(q) says, asked so densely that no point and no joint moves far between.
 
-    step: metres. A wall thinner than that may be passed between two questions.
+    step: metres; turn: radians, or metres, of joints. What is thinner may be passed between two questions.
     """
 
-    def __init__(self, robot: Robot, checker: Any, step: float = CHECKER_STEP):
+    def __init__(self, robot: Robot, checker: Any, step: float = CHECKER_STEP, turn: float = CHECKER_TURN):
         super().__init__(robot)
         if not 0.0 < step < np.inf:
             raise InvalidInputError(f"step is in metres and must be positive, not {step!r}.")
-        self.checker, self.step = checker, step
+        self.checker, self.step, self.turn = checker, step, turn
         self._takes_many: bool | None = None
 
     def is_free(self, q: np.ndarray) -> bool:
         return not bool(self.checker.collides(q))
 
     def edge(self, a: np.ndarray, b: np.ndarray) -> bool:
-        count = int(np.ceil(self.way(b - a) / self.step)) + 1
+        count = int(np.ceil(max(self.way(b - a) / self.step, np.abs(b - a).max() / self.turn))) + 1
         rows = a + np.linspace(0.0, 1.0, count)[:, None] * (b - a)
         # The ends and the middle first: what is blocked is mostly found by few questions.
         order = np.argsort(_bit_reversed(count), kind="stable")
         return not any(self._collide(rows[order[begin : begin + 64]]).any() for begin in range(0, count, 64))
 
+    def finer(self) -> CheckerSpace | None:
+        """The same, asked ten times as densely, as paths are before they are given out; None where it is that."""
+        if self.turn < CHECKER_TURN:
+            return None
+        return CheckerSpace(self.robot, self.checker, self.step / 10.0, self.turn / 10.0)
+
     def states(self, q: np.ndarray, spread: np.ndarray) -> np.ndarray:
-        near = self.way(spread) <= 0.5 * self.step
+        near = (self.way(spread) <= 0.5 * self.step) & (spread.max(axis=-1) <= 0.5 * self.turn)
         return np.where(self._collide(q), BLOCKED, np.where(near, PROVED, UNKNOWN)).astype(np.uint8)
 
     def _collide(self, rows: np.ndarray) -> np.ndarray:
