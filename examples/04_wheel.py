@@ -52,7 +52,7 @@ for turn, radius in [*closing, *turning]:
     gaps.append(max(solution.errors[f"{tip} touches"]["gap"] for tip in FINGERS))
 
 rim = [center + RADIUS * (np.cos(a) * first + np.sin(a) * second) for a in np.linspace(0.0, 6.2, 40)]
-lowest, highest = center - 0.3, center + 0.3
+lowest, highest = center - 0.12, center + 0.12
 save_animation(
     "04_wheel", robot, path, marks=[ball("wheel", point, 0.003) for point in rim],
     frame=np.stack([lowest, highest]), azimuth=-0.4, elevation=0.5,

@@ -26,3 +26,4 @@ def reach(*options: str) -> None:
 reach("--targets", "120", "-o", str(FOLDER / "17_reach.html"), "-o", str(FOLDER / "17_reach.png"))
 reach("--targets", "60", "--place", "x=-0.4:0.4 y=-0.5:0.5", "-o", str(FOLDER / "17_place.html"))
 print(f"pages: {', '.join(str(p) for p in sorted(Path(FOLDER).glob('17_*.html')))}")
+print(f"picture: {FOLDER / '17_reach.png'}")
