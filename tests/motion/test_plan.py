@@ -74,7 +74,9 @@ def test_one_call_equals_a_planner(panda, shelf, free):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_timing_is_sound(panda, shelf, free, method):
     for index in (4, 5, 8):
-        assert_sound(mk.plan(panda, free[index + 1], scene=shelf, start=free[index], timing=method), shelf)
+        assert_sound(
+            mk.plan(panda, free[index + 1], scene=shelf, start=free[index], timing=method, path_timeout=20.0), shelf
+        )
 
 
 @pytest.mark.parametrize(
@@ -95,6 +97,7 @@ def test_planners_take_turns_until_one_succeeds(panda, shelf, free):
     assert_sound(plan, shelf)
 
 
+@pytest.mark.unsanitized  # as long as there is time to smooth it
 def test_the_same_numbers_give_the_same_motion(panda, shelf, free):
     first, second = (mk.plan(panda, free[6], scene=shelf, start=free[5], rng=7) for _ in range(2))
     assert first.trajectory == second.trajectory
