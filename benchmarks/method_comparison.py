@@ -1,6 +1,7 @@
-"""The default method against every other: success, time and work on random poses.
+"""The default method against every other: success, time and work on random poses and in the benchmark's scenarios.
 
 Run: python benchmarks/method_comparison.py [--targets 20] [--timeout 0.1 | --evaluations 1000] [--robot R] [--method M]
+     python benchmarks/method_comparison.py --scenarios [Shelf Chain:30 ...] [--targets 20] [--timeout 0.1]
      python benchmarks/method_comparison.py --work [--targets 200]
      python benchmarks/method_comparison.py --pivot [--targets 20] [--timeout 0.3]
 The first takes about five minutes with the defaults; options are repeatable. Networks are trained when they first meet
@@ -9,7 +10,8 @@ a robot, which is not timed; `--no-neural` leaves them out.
 Targets are poses of random postures within the limits, seeds are other random postures; 1e-5 m, 1e-5 rad, one thread.
 All methods take turns on the same targets on one pinned core, called from Python; failures count with the time they
 took. "solved" is what the core verified; every answer is checked again by Pinocchio. A method that is ahead of the
-default in success or in mean time is listed.
+default in success or in mean time is listed. `--scenarios` does the same in the benchmark's scenarios, in all of them
+(about three quarters of an hour) or in those named; there the benchmark's own check, numpy and coal, is the judge.
 
 `--work` counts the objective evaluations of RelaxedIK on the scenario Random of the thesis on endoscopic inspection:
 UR10 with the endoscope, self-collision forbidden, gradients by differences and each of them counted. The source needed
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 
 import numpy as np
 from peers.measure import pinned
@@ -30,6 +33,9 @@ from peers.verification import Checker
 from rich.progress import track
 
 import memetik as mk
+from memetik.bench.scenarios import SCENARIOS, scenario
+from memetik.bench.seeding import default_seeding, seeds_of
+from memetik.bench.verification import Verifier
 from memetik.errors import MemetikError
 
 ROBOTS = ("panda", "ur5", "iiwa14")
@@ -38,8 +44,14 @@ NOT_BY_NAME = {"pivot", "pivot_memetic", "analytic", "cascade"}
 """Methods for other goals, or made of others."""
 NEURAL = {"neural", "neural_direct", "seeded"}
 COLUMNS = ("method", "solved", "mean ms", "median ms", "evaluations", "restarts")
+ENDOSCOPE = ("Barrel", "HydrogenTank", "HydrogenTankSmall")
+"""Scenarios that an arm alone does not reach into; the others are run on UR10, or on a robot of their own."""
+ARGUMENTS = {"Clutter": ("5",), "FullBody": ("1", "3", "4", "6", "8"), "Chain": ("30",)}
 ROD = "endoscope_rod_1"
 SOURCE_WORK, MOST_WORK = 582, 700
+
+Holds = Callable[[int, np.ndarray], bool]
+"""Whether a posture is an answer to the task of that number."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -50,6 +62,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--robot", action="append", help="one of the bundled robots")
     parser.add_argument("--method", action="append", help="compare these methods with the default only")
     parser.add_argument("--no-neural", action="store_true", help="leave out what has to be trained")
+    parser.add_argument(
+        "--scenarios", nargs="*", metavar="NAME", help="in the benchmark's scenarios; without names, all"
+    )
     parser.add_argument("--pivot", action="store_true", help="compare what goes through a hole instead")
     parser.add_argument("--work", action="store_true", help="count RelaxedIK's evaluations instead")
     options = parser.parse_args(arguments)
@@ -59,24 +74,49 @@ def main(arguments: list[str] | None = None) -> int:
             count_work(report, options.targets)
         elif options.pivot:
             compare_pivots(report, options.targets, bound_of(options))
+        elif options.scenarios is not None:
+            for name in options.scenarios or every_scenario():
+                compare_in(report, name, options)
         else:
             for name in options.robot or ROBOTS:
-                compare(report, mk.load_robot(name), options)
+                compare_on(report, mk.load_robot(name), options)
     return report.status() if report.bars else 0
 
 
-def compare(report: Report, robot: mk.Robot, options: argparse.Namespace) -> None:
-    """One table: all methods on one robot."""
+def compare_on(report: Report, robot: mk.Robot, options: argparse.Namespace) -> None:
+    """All methods on poses of one robot."""
     goals = [mk.Pose(robot.tip)]
-    problem, tasks = mk.Problem(robot, goals), reachable(robot, goals, options.targets, seed=3)
-    methods, refused = contestants(robot, problem, options)
+    tasks, checker = reachable(robot, goals, options.targets, seed=3), Checker(robot)
+    holds = lambda k, q: checker.holds(goals, tasks.of(k), q)  # noqa: E731
+    compare(report, robot.name, mk.Problem(robot, goals), tasks, holds, options)
+
+
+def compare_in(report: Report, name: str, options: argparse.Namespace) -> None:
+    """All methods in one scenario."""
+    own = name.partition(":")[0] in ("FullBody", "Chain")
+    robot = None if own else "elise" if name in ENDOSCOPE else "ur10"
+    setting = scenario(name, robot, targets=options.targets, seed=3)
+    tasks = Tasks(setting.targets, seeds_of(setting, default_seeding(setting), trial=0))
+    verifier = Verifier(setting.robot, setting.goals, setting.scene, self_collision=setting.self_collision)
+    holds = lambda k, q: verifier.check(tasks.of(k), q).holds  # noqa: E731
+    compare(report, f"{name} of {setting.robot.name}", setting.problem, tasks, holds, options)
+
+
+def every_scenario() -> list[str]:
+    return [f"{name}:{argument}" if argument else name for name in SCENARIOS for argument in ARGUMENTS.get(name, ("",))]
+
+
+def compare(
+    report: Report, title: str, problem: mk.Problem, tasks: Tasks, holds: Holds, options: argparse.Namespace
+) -> None:
+    """One table: all methods on the same tasks."""
+    methods, refused = contestants(problem, tasks, options)
     bound = bound_of(options)
     runs: dict[str, list[mk.Solution]] = {name: [] for name in methods}
-    for k in track(range(len(tasks)), description=robot.name, disable=not sys.stderr.isatty(), transient=True):
+    for k in track(range(len(tasks)), description=title, disable=not sys.stderr.isatty(), transient=True):
         for name, method in methods.items():
             runs[name].append(problem.solve(*tasks.of(k), seed=tasks.seeds[k], rng=k, method=method, **bound))
-    checker = Checker(robot)
-    solved = {name: true_share(checker, goals, tasks, run) for name, run in runs.items()}
+    solved = {name: true_share(run, holds) for name, run in runs.items()}
     times = {name: np.array([solution.time for solution in run]) for name, run in runs.items()}
     order = sorted(runs, key=lambda name: (-solved[name], times[name].mean()))
     rows = [
@@ -91,20 +131,20 @@ def compare(report: Report, robot: mk.Robot, options: argparse.Namespace) -> Non
         for name in order
     ]
     limit = f"{options.evaluations} evaluations" if options.evaluations else f"{options.timeout:g} s"
-    report.table(f"{robot.name}: {len(tasks)} poses, {limit}", COLUMNS, rows)
-    for name, reason in refused.items():
-        report.say(f"  left out: {name}: {reason}")
+    report.table(f"{title}: {len(tasks)} targets, {limit}", COLUMNS, rows)
+    for reason in dict.fromkeys(refused.values()):
+        report.say(f"  left out: {', '.join(name for name, own in refused.items() if own == reason)}: {reason}")
     ahead = [
         name
         for name in order
         if name != DEFAULT and (solved[name] > solved[DEFAULT] or times[name].mean() < times[DEFAULT].mean())
     ]
     figure = ", ".join(ahead) if ahead else "none"
-    report.bar(f"{robot.name}: methods ahead of {DEFAULT} in success or mean time", figure, not ahead)
+    report.bar(f"{title}: methods ahead of {DEFAULT} in success or mean time", figure, not ahead)
 
 
 def contestants(
-    robot: mk.Robot, problem: mk.Problem, options: argparse.Namespace
+    problem: mk.Problem, tasks: Tasks, options: argparse.Namespace
 ) -> tuple[dict[str, object], dict[str, str]]:
     """Methods by name, the default first, and why others are not among them."""
     names = [DEFAULT, *(options.method or [name for name in mk.methods.METHODS if name not in NOT_BY_NAME])]
@@ -115,7 +155,7 @@ def contestants(
             continue
         try:
             methods[name] = mk.methods.method_named(name)
-            problem.solve(robot.pose(robot.tip, robot.neutral), method=methods[name], evaluations=50)
+            problem.solve(*tasks.of(0), method=methods[name], evaluations=50)
         except (MemetikError, ImportError) as error:
             methods.pop(name, None)
             refused[name] = str(error)
@@ -123,19 +163,19 @@ def contestants(
         methods["cascade trac, memetic"] = mk.methods.Cascade(["trac", "memetic"])
         methods["cascade raced slsqp, memetic"] = mk.methods.Cascade(["slsqp", "memetic"], raced=True)
         try:
-            methods["analytic (eaik)"] = mk.methods.Analytic(mk.methods.eaik_function(robot))
-            problem.solve(robot.pose(robot.tip, robot.neutral), method=methods["analytic (eaik)"])
+            methods["analytic (eaik)"] = mk.methods.Analytic(mk.methods.eaik_function(problem.robot))
+            problem.solve(*tasks.of(0), method=methods["analytic (eaik)"], evaluations=50)
         except (MemetikError, RuntimeError, ValueError) as error:
             methods.pop("analytic (eaik)", None)
             refused["analytic (eaik)"] = str(error).splitlines()[0]
     return methods, refused
 
 
-def true_share(checker: Checker, goals: list[mk.Pose], tasks: Tasks, run: list[mk.Solution]) -> float:
-    """Share of answers that are ones by Pinocchio; a claim that is not is an error of ours."""
+def true_share(run: list[mk.Solution], holds: Holds) -> float:
+    """Share of answers that hold; a claim that does not is an error of ours."""
     for k, solution in enumerate(run):
-        if solution.success and not checker.holds(goals, tasks.of(k), solution.q):
-            raise AssertionError(f"pose {k} is claimed to be solved and is not.")
+        if solution.success and not holds(k, solution.q):
+            raise AssertionError(f"target {k} is claimed to be solved and is not.")
     return float(np.mean([solution.success for solution in run]))
 
 
@@ -185,10 +225,10 @@ def count_work(report: Report, count: int) -> None:
     free = [q for q in robot.random(np.random.default_rng(5), 4 * count) if not problem.confinement.touches(q)][:count]
     rows = []
     for seeded, method in (
-        ("the middle", mk.methods.Relaxed(gradient="numeric", collision=0.0)),
-        ("random", mk.methods.Relaxed(gradient="numeric", collision=0.0)),
-        ("random", mk.methods.Relaxed(gradient="numeric", collision=0.0, width=0.1)),
-        ("random", mk.methods.Relaxed(collision=0.0)),
+        ("the middle", mk.methods.Relaxed(gradient="numeric")),
+        ("random", mk.methods.Relaxed(gradient="numeric")),
+        ("random", mk.methods.Relaxed(gradient="numeric", width=0.1)),
+        ("random", mk.methods.Relaxed()),
     ):
         rng = np.random.default_rng(6)
         solutions = [

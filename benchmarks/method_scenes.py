@@ -235,7 +235,7 @@ def optimisers() -> SceneTable:
             *(("slsqp", other, tuple(places)) for other in globals_),
         ),
         pivot=tank,
-        targets=60,
+        targets=300,
         notes=("HydrogenTank with the rod through the mouth as a goal, as in the source.",),
     )  # fmt: skip
 
@@ -264,7 +264,7 @@ def modes() -> SceneTable:
             *(("bio2_memetic", other, ("HydrogenTank",)) for other in ("bio2", "bio1", "optlib_bfgs")),
         ),
         details=True,
-        targets=100,
+        targets=300,
     )  # fmt: skip
 
 

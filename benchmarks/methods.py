@@ -79,8 +79,9 @@ def main(arguments: list[str] | None = None) -> int:
     others = options.bars or options.full_body or options.map or options.ablations or options.kinematics
     wanted = options.tables if options.tables is not None else ([] if others else [""])
     chosen = [table for name, table in known.items() if any(names(name, part) for part in wanted)]
-    if wanted and not chosen:
-        parser.error(f"no table has {' or '.join(wanted)} in its name; there are: {', '.join(known)}")
+    for part in wanted:
+        if not any(names(name, part) for name in known):
+            parser.error(f"no table has {part!r} in its name; there are: {', '.join(known)}")
     for table in chosen:
         if isinstance(table, Table):
             run_table(report, table, options.targets, options.robots)
@@ -158,7 +159,9 @@ def measure(table: Table, row: Row, name: str, targets: int, evaluations: int) -
     problem.solve(poses[0], seed=seeds[0], method=row.method, evaluations=10)  # imports are no part of the time
     begin = time.process_time()
     batch = problem.solve(poses, seed=seeds, method=row.method, evaluations=evaluations, rng=5)
-    return Result(batch.success, batch.evaluations, 1e3 * (time.process_time() - begin) / count)
+    elapsed = time.process_time() - begin
+    solved = batch.success & within_limits(robot, batch.q) if row.turns == "ignored" else batch.success
+    return Result(solved, batch.evaluations, 1e3 * elapsed / count)
 
 
 def turning(robot: mk.Robot, turns: str) -> mk.Robot:
@@ -166,9 +169,15 @@ def turning(robot: mk.Robot, turns: str) -> mk.Robot:
     if turns == "limited":
         return robot
     span = robot.upper - robot.lower
-    chosen = span >= FULL_TURN if turns == "free" else np.isinf(span)
-    limit = np.inf if turns == "free" else np.pi
+    chosen = {"free": span >= FULL_TURN, "clipped": np.isinf(span), "ignored": span >= 0.0}[turns]
+    limit = np.pi if turns == "clipped" else np.inf
     return robot.with_limits({robot.joint_names[k]: (-limit, limit) for k in np.flatnonzero(chosen)})
+
+
+def within_limits(robot: mk.Robot, q: np.ndarray) -> np.ndarray:
+    """Which postures (N, n) are, joints of a full turn or more turned back."""
+    turning = robot.upper - robot.lower >= FULL_TURN
+    return np.all(turning | ((q >= robot.lower) & (q <= robot.upper)), axis=1)
 
 
 def calibrated(table: Table, robot: str, anchor: Result, most: float) -> float:

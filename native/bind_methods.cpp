@@ -119,6 +119,7 @@ void bind_methods(nb::module_ &m) {
       .def_prop_rw("kind", enum_getter(&MethodOptions::kind), enum_setter(&MethodOptions::kind))
       .def_rw("restarts", &MethodOptions::restarts)
       .def_rw("keep_seed", &MethodOptions::keep_seed)
+      .def_rw("free_turns", &MethodOptions::free_turns)
       .def_rw("fitness", &MethodOptions::fitness)
       .def_rw("bio2", &MethodOptions::bio2)
       .def_rw("bio1", &MethodOptions::bio1)

@@ -406,6 +406,7 @@ void Problem::choose_axes(const Tree &tree, const std::vector<PointSpec> &points
     const bool endless = std::isinf(lower) || std::isinf(upper);
     lower_.push_back(lower), upper_.push_back(upper);
     circular_.push_back(std::isinf(lower) && std::isinf(upper));
+    wraps_.push_back(turning[size_t(source)] && !endless && upper - lower >= 0.9999 * kTurn);
     // Without limits on a turning joint one turn holds every posture; on a sliding one, some metres about zero.
     const double centre = std::isinf(lower) ? (std::isinf(upper) ? 0.0 : upper - kTurn / 2) : lower + kTurn / 2;
     sample_lower_.push_back(endless ? centre - kTurn / 2 : lower);
@@ -554,7 +555,7 @@ ProblemView Problem::view() const {
   v.term_axes = term_axes_.data(), v.term_variables = term_variables_.data(), v.bodies = bodies_.data();
   v.lower = lower_.data(), v.upper = upper_.data();
   v.sample_lower = sample_lower_.data(), v.sample_upper = sample_upper_.data();
-  v.sources = sources_.data(), v.circular = circular_.data(), v.step_scale = step_scale_.data();
+  v.sources = sources_.data(), v.circular = circular_.data(), v.wraps = wraps_.data(), v.step_scale = step_scale_.data();
   v.axis_count = int(axes_.size()), v.frame_count = int(points_.size()), v.term_count = int(terms_.size());
   v.term_axis_count = int(term_axes_.size()), v.body_count = int(bodies_.size());
   v.variable_count = int(sources_.size()), v.dof = dof_, v.row_count = rows_, v.must_rows = must_rows_;

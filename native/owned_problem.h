@@ -102,7 +102,7 @@ class Problem {
   std::vector<Body> bodies_;
   std::vector<double> lower_, upper_, sample_lower_, sample_upper_, step_scale_, full_lower_, full_upper_;
   std::vector<int> sources_;
-  std::vector<uint8_t> circular_;
+  std::vector<uint8_t> circular_, wraps_;
   std::vector<char> turns_;
   std::vector<double> data_;
   std::vector<TargetSpec> targets_;

@@ -123,6 +123,7 @@ struct ProblemView {
   const double *sample_lower, *sample_upper;  // finite: where random postures are drawn
   const int32_t *sources;                     // active variable -> entry of the full q
   const uint8_t *circular;                    // active variable may turn without end
+  const uint8_t *wraps;                       // it turns, and its limits are a full turn apart or more
   const double *step_scale;                   // squared scale of each variable in the step's metric
   int32_t axis_count, frame_count, term_count, term_axis_count, body_count;
   int32_t variable_count, dof, row_count, must_rows, data_size, goal_count, callback_count, manipulability_count;

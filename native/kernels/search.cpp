@@ -301,6 +301,7 @@ RoundEnd run_round(const ProblemView &v, const SearchOptions &o, void *memory, I
   for (int iteration = 0; iteration < o.round_iterations; ++iteration) {
     if (!evaluate<true>(v, situation, island.now, 0, c.buffer)) return RoundEnd::failed;
     c.counts.evaluations += kWidth;
+    ++c.counts.generations;
     const Lane cost = cost_of(v, island.now, true);
     island.cost = cost;
     keep_best(v, island, c);

@@ -48,7 +48,7 @@ struct Bio2Options {
   int32_t population = 2, children = 16, elites = 1, species = 2, evolution_generations = 8, local_generations = 8;
   LocalSearch local = LocalSearch::quadratic;
   int32_t mutation_low = 8, mutation_high = 23;
-  double wipeout = 0.1;
+  double wipeout = 0.05;
   bool mutate_per_gene = false, swarm = true, wipeouts = true, random_start = false, extrapolate = true;
 };
 
@@ -107,6 +107,7 @@ struct MethodOptions {
   MethodKind kind = MethodKind::memetic;
   bool restarts = true;    // from a random posture, where a run is stuck or its answer turned away
   bool keep_seed = false;  // from the seed instead
+  bool free_turns = false;  // limits a full turn apart are not clipped at: answers are turned back
   FitnessOptions fitness;
   Bio2Options bio2;
   Bio1Options bio1;

@@ -13,6 +13,8 @@
 namespace memetik {
 inline namespace MEMETIK_ARCH {
 
+constexpr double kFullTurn = 6.283185307179586;
+
 enum class State { going, found, stuck, failed };
 
 struct Run {
@@ -24,8 +26,18 @@ struct Run {
   int n() const { return v.variable_count; }
   double range(int i) const { return v.sample_upper[i] - v.sample_lower[i]; }
   double clip(int i, double gene) const {
-    if (v.circular[i]) return gene;
+    if (v.circular[i] || (o.method.free_turns && v.wraps[i])) return gene;
+    return bounded(i, gene);
+  }
+  double bounded(int i, double gene) const {
     return gene < v.lower[i] ? v.lower[i] : gene > v.upper[i] ? v.upper[i] : gene;
+  }
+  // The same posture within the limits.
+  double turned_back(int i, double gene) const {
+    if (!o.method.free_turns || !v.wraps[i]) return gene;
+    if (gene > v.upper[i]) gene -= kFullTurn * __builtin_ceil((gene - v.upper[i]) / kFullTurn);
+    if (gene < v.lower[i]) gene += kFullTurn * __builtin_ceil((v.lower[i] - gene) / kFullTurn);
+    return bounded(i, gene);
   }
   double sample(int i) { return v.sample_lower[i] + c.random.uniform() * range(i); }
   void sample_all(double *genes) {
@@ -69,7 +81,7 @@ struct Run {
     const double cost = get(cost_of(v, fitness.e, true), 0);
     if (cost < c.best_cost) {
       c.best_cost = cost;
-      for (int i = 0; i < n(); ++i) c.best[i] = genes[i];
+      for (int i = 0; i < n(); ++i) c.best[i] = turned_back(i, genes[i]);
     }
     return true;
   }
@@ -78,7 +90,7 @@ struct Run {
   State propose(const double *genes) {
     c.candidate_lane = 0;
     c.candidate_cost = get(cost_of(v, fitness.e, true), 0);
-    for (int i = 0; i < n(); ++i) c.candidate[i] = genes[i];
+    for (int i = 0; i < n(); ++i) c.candidate[i] = turned_back(i, genes[i]);
     if (!c.collision) {
       c.candidate_certain = true;
       return State::found;

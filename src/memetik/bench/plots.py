@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,18 +25,18 @@ def rate_over_time(case: Case, style: PlotStyle) -> Figure:
     """The share solved within a time: over the whole time (logarithmic) and in zooms; bands from the worst trial to
     the best."""
     zooms = [zoom for zoom in style.zooms if zoom < case.timeout]
-    figure = new_figure(4.6 * (1 + len(zooms)), 3.6, layout="tight")
+    figure = new_figure(4.6 * (1 + len(zooms)), 3.9, layout="tight")
     axes = np.atleast_1d(figure.subplots(1, 1 + len(zooms)))
     shortest = min((float(c.times.min()) for c in case.contestants if len(c.times)), default=1e-4)
     low = max(min(shortest, 0.1 * case.timeout), 1e-6)
-    whole = np.geomspace(low, case.timeout, 180)
-    for axis, grid in zip(axes, [whole, *(np.linspace(0.0, zoom, 180) for zoom in zooms)], strict=True):
+    whole = np.geomspace(low, case.timeout, 120)
+    for axis, grid in zip(axes, [whole, *(np.linspace(0.0, zoom, 120) for zoom in zooms)], strict=True):
         _curves(axis, case, style, lambda rows: rows.time * 1e3, grid * 1e3)
         axis.set_xlim(grid[0] * 1e3, grid[-1] * 1e3)
         axis.set_xlabel("time per target (ms)")
-    axes[0].set_xscale("log")
+    _logarithmic(axes[0], "x")
     axes[0].set_ylabel("share of targets solved")
-    axes[0].legend(frameon=False, fontsize=8, loc="best")
+    _legend_below(figure)
     return figure
 
 
@@ -47,17 +47,17 @@ def rate_over_candidates(case: Case, style: PlotStyle) -> Figure | None:
     shown = [(name, label) for name, label in columns if any((c.rows[name] >= 0).any() for c in case.contestants)]
     if not shown:
         return None
-    figure = new_figure(min(4.6, 15.0 / len(shown)) * len(shown), 3.6, layout="tight")
+    figure = new_figure(min(4.6, 15.0 / len(shown)) * len(shown), 3.9, layout="tight")
     for axis, (name, label) in zip(np.atleast_1d(figure.subplots(1, len(shown))), shown, strict=True):
         offset = 1 if name == "restarts" else 0
         counted = [c.rows[name][c.solved & (c.rows[name] >= 0)] + offset for c in case.contestants]
         most = max((int(values.max()) for values in counted if len(values)), default=10)
-        grid = np.unique(np.geomspace(1, max(most, 10), 150).round())
+        grid = np.unique(np.geomspace(1, max(most, 10), 100).round())
         _curves(axis, case, style, _column(name, offset), grid, name)
-        axis.set_xscale("log")
+        _logarithmic(axis, "x", counts=True)
         axis.set_xlabel(label)
     figure.axes[0].set_ylabel("share of targets solved")
-    figure.axes[0].legend(frameon=False, fontsize=8, loc="best")
+    _legend_below(figure)
     return figure
 
 
@@ -91,7 +91,7 @@ def time_boxes(case: Case, style: PlotStyle) -> Figure:
         boxes["boxes"][0].set_facecolor(look_of(contestant, style).color)
         boxes["boxes"][0].set_alpha(0.75)
     _name_ticks(axis, case, style)
-    axis.set_yscale("log")
+    _logarithmic(axis, "y")
     axis.set_ylabel("time of solved targets (ms)")
     axis.grid(axis="y", alpha=0.3)
     return figure
@@ -108,7 +108,7 @@ def profile(case: Case, style: PlotStyle) -> Figure | None:
     for contestant in case.contestants:
         look = look_of(contestant, style)
         axis.plot(ratios, curves[contestant.label], color=look.color, linestyle=look.style, label=look.label)
-    axis.set_xscale("log")
+    _logarithmic(axis, "x")
     axis.set_ylim(-0.02, 1.04)
     axis.set_xlabel("time, as a multiple of the fastest solver's on the target")
     axis.set_ylabel("share of targets")
@@ -146,7 +146,7 @@ def time_shares(case: Case, style: PlotStyle) -> Figure | None:
         right.hist(
             np.maximum(values, 1), bins, histtype="step", color=look.color, linestyle=look.style, label=look.label
         )
-    right.set_xscale("log")
+    _logarithmic(right, "x", counts=True)
     right.set_xlabel("evaluations per target")
     right.set_ylabel("targets")
     if counted:
@@ -233,10 +233,12 @@ def _curves(
             linewidth=1.6,
             drawstyle="steps-post" if counter else "default",
         )
+        apart = curves.max(axis=0) > curves.min(axis=0)
         axis.fill_between(
             grid,
             curves.min(axis=0),
             curves.max(axis=0),
+            where=apart | np.append(apart[1:], False) | np.append(False, apart[:-1]),
             color=look.color,
             alpha=0.18,
             linewidth=0,
@@ -244,6 +246,24 @@ def _curves(
         )
     axis.set_ylim(-0.02, 1.04)
     axis.grid(alpha=0.3)
+
+
+def _legend_below(figure: Any) -> None:
+    """One legend for all axes of a figure, under them."""
+    lines = {line.get_label(): line for axis in figure.axes for line in axis.get_lines()}
+    figure.get_layout_engine().set(rect=(0.0, 0.09, 1.0, 1.0))
+    figure.legend(lines.values(), lines.keys(), loc="lower center", ncols=len(lines), frameon=False, fontsize=8)
+
+
+def _logarithmic(axis: Any, which: Literal["x", "y"], counts: bool = False) -> None:
+    """A logarithmic scale with plain numbers, or with 10 k and 1 M: powers are set as formulas, which takes longer than
+    all else."""
+    from matplotlib.ticker import EngFormatter
+
+    axis.set(**{f"{which}scale": "log"})
+    scale = axis.xaxis if which == "x" else axis.yaxis
+    scale.set_major_formatter(EngFormatter() if counts else "{x:g}")
+    scale.set_minor_formatter("")
 
 
 def _name_ticks(axis: Any, case: Case, style: PlotStyle) -> None:

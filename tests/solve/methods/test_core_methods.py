@@ -85,6 +85,23 @@ def test_time_and_work_are_bounded(arm, name):
     assert time.perf_counter() - begin < 5.0
 
 
+def test_free_turns_are_turned_back_within_the_limits():
+    """UR5's joints turn twice: what is searched beyond their limits is given out within them."""
+    robot = mk.load_robot("ur5")
+    problem = mk.Problem(robot, [mk.Pose(robot.tip)])
+    rng = np.random.default_rng(8)
+    seeds = np.where(rng.random((200, robot.dof)) < 0.5, robot.lower, robot.upper)
+    poses = robot.pose(robot.tip, robot.random(rng, 200))
+    solved = {}
+    for free in (True, False):
+        method = mk.methods.Jac(restarts=False, free_turns=free)
+        batch = problem.solve(poses, seed=seeds, method=method, evaluations=500)
+        assert ((batch.q >= robot.lower) & (batch.q <= robot.upper)).all()
+        np.testing.assert_allclose(robot.pose(robot.tip, batch.q[batch.success]), poses[batch.success], atol=2e-5)
+        solved[free] = batch.success.mean()
+    assert solved[True] > 1.5 * solved[False]
+
+
 def test_a_bare_method_ends_where_it_is_stuck(arm):
     robot, targets, seeds = arm
     problem = problem_for(robot, "jac")

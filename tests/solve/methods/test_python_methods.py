@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -9,7 +10,7 @@ import pinocchio
 import pytest
 
 import memetik as mk
-from memetik.errors import GoalError
+from memetik.errors import GoalError, InvalidInputError
 
 SOLVERS = [
     "trac", "slsqp", "lbfgsb", "lbfgs", "bfgs", "cg", "newton", "nlopt_slsqp", "nlopt_lbfgs", "nlopt_var",
@@ -17,7 +18,7 @@ SOLVERS = [
 ]  # fmt: skip
 """What solves every one of the easy poses below."""
 
-SLOW = ["nelder_mead", "nlopt_nelder_mead", "nlopt_bobyqa", "nlopt_praxis", "ccd", "fabrik"]
+SLOW = ["steepest", "nelder_mead", "nlopt_nelder_mead", "nlopt_bobyqa", "nlopt_praxis", "ccd", "fabrik"]
 """What solves some of them."""
 
 OTHERS = [
@@ -170,3 +171,34 @@ def test_unknown_algorithms_name_the_known_ones(name):
 def test_parameters_out_of_range_are_refused(name, parameters):
     with pytest.raises(mk.errors.InvalidInputError):
         getattr(mk.methods, name)(**parameters)
+
+
+def test_differences_are_counted_and_lead_to_the_same_answer(arm):
+    robot, problem = arm
+    target, seed = next(targets(robot, 1))
+    exact, numeric = (
+        problem.solve(target, seed=seed, method=mk.methods.Scipy("bfgs", gradient=gradient), evaluations=5000)
+        for gradient in ("analytic", "numeric")
+    )
+    assert exact.success
+    assert numeric.success
+    np.testing.assert_allclose(numeric.q, exact.q, atol=1e-4)
+    assert numeric.evaluations > 5 * exact.evaluations
+
+
+@pytest.mark.parametrize("algorithm", ["lbfgs", "lbfgsb", "nelder_mead"])
+def test_a_search_that_ends_early_is_not_accurate_enough(arm, algorithm):
+    robot, problem = arm
+    early = mk.methods.Scipy(algorithm, end=1e-3, restarts=False)
+    late = mk.methods.Scipy(algorithm, restarts=False)
+    solved = [
+        [problem.solve(target, seed=seed, method=method, evaluations=5000).success for method in (early, late)]
+        for target, seed in targets(robot, 5)
+    ]
+    assert np.sum(solved, axis=0)[0] < np.sum(solved, axis=0)[1]
+
+
+@pytest.mark.parametrize("wrong", [{"gradient": "guessed"}, {"end": -1.0}, {"end": math.nan}])
+def test_wrong_settings_of_scipy_are_named(wrong):
+    with pytest.raises(InvalidInputError, match=next(iter(wrong))):
+        mk.methods.Scipy(**wrong)

@@ -57,7 +57,7 @@ def test_the_gradient_of_the_sum_is_exact_with_ranges_and_collision(orientation)
     problem = mk.Problem(robot, [goal], self_collision=True)
     rng = np.random.default_rng(2)
     task = task_of(problem, robot.pose(robot.tip, robot.random(1)))
-    objective = RelaxedObjective(mk.methods.Relaxed(orientation=orientation, clearance=0.1), task)
+    objective = RelaxedObjective(mk.methods.Relaxed(collision=1.0, orientation=orientation, clearance=0.1), task)
     for _ in range(3):
         x = 0.4 * rng.uniform(robot.lower, robot.upper)
         size = np.linalg.norm(objective(x)[1])
@@ -111,7 +111,8 @@ def test_collision_term_leads_around_an_obstacle():
     q = robot.q({"panda_joint1": 0.9, "panda_joint2": 0.4, "panda_joint4": -2.0, "panda_joint6": 2.2})
     target = robot.pose(robot.tip, robot.q({"panda_joint2": 0.2, "panda_joint4": -2.1, "panda_joint6": 2.3}))
     problem = mk.Problem(robot, [mk.Pose(robot.tip)], scene=scene)
-    solution = problem.solve(target, seed=q, timeout=10.0, method="relaxed")
+    method = mk.methods.Relaxed(collision=1.0)
+    solution = problem.solve(target, seed=q, timeout=10.0, method=method)
     assert solution.success
     assert not mk.CollisionModel(robot, scene).collides(solution.q)
 

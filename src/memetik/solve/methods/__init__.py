@@ -33,7 +33,7 @@ class Entry:
         return self.load()(**self.parameters)
 
 
-_SCIPY = ("bfgs", "lbfgs", "lbfgsb", "cg", "newton", "nelder_mead", "slsqp")
+_SCIPY = ("bfgs", "lbfgs", "lbfgsb", "cg", "steepest", "newton", "nelder_mead", "slsqp")
 _NLOPT = (
     "slsqp", "lbfgs", "var", "tnewton", "mma", "ccsaq", "praxis", "nelder_mead", "bobyqa", "sbplx", "cobyla",
     "stogo", "direct", "ags", "isres", "esch", "crs", "mlsl",

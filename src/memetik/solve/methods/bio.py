@@ -53,13 +53,14 @@ class Bio2(CoreMethod):
     children: int = 16
     elites: int = 1
     islands: int = field(default=4, kw_only=True)
+    free_turns: bool = field(default=True, kw_only=True)
     species: int = 2
     evolution_generations: int = 8
     local_generations: int = 8
     local: Local = "quadratic"
     mutation_low: int = 7
     mutation_high: int = 23
-    wipeout: float = 0.1
+    wipeout: float = 0.05
     rotation: Rotation = "square_distance"
     rotation_scale: float = 1.0
     mutate_per_gene: bool = False
@@ -145,6 +146,7 @@ class Bio1Ros(CoreMethod):
 
     population: int = 8
     elites: int = 4
+    free_turns: bool = field(default=True, kw_only=True)
     combination: Combination = "squares"
     rotation: Rotation = "square_distance"
     rotation_scale: float = 1.0

@@ -100,6 +100,8 @@ class Cascade(Search):
             race.over = True
             raise
         task.evaluations += sum(runner.evaluations for runner in runners)
+        task.inner_starts += sum(runner.inner_starts for runner in runners)
+        task.rejected += sum(runner.rejected for runner in runners)
         best = min(runners, key=lambda runner: runner._best[0])
         task._best = min(task._best, best._best, key=lambda pair: pair[0])
         if race.error is not None:
@@ -160,7 +162,7 @@ class _Runner(Task):
     def __init__(self, race: _Race, rng: np.random.Generator):
         self.__dict__.update(race.task.__dict__)
         self.race, self.rng = race, rng
-        self.evaluations = 0
+        self.evaluations = self.inner_starts = self.rejected = 0
         self._best = (np.inf, race.task.seed)
 
     def run(self, method: Method, start: np.ndarray) -> None:
@@ -170,6 +172,7 @@ class _Runner(Task):
                 run_part(method, self, start, seconds, np.inf)
                 if isinstance(method, Search) and not method.restarts:
                     return
+                self.inner_starts += 1
                 start = self.random()
         except Stop:
             pass

@@ -41,6 +41,7 @@ def run_part(method: Method, task: Task, start: np.ndarray, seconds: float, eval
             if task.solved or not method.restarts:
                 return task.solved
             task.spend(int(task.evaluations == before))
+            task.inner_starts += 1
             start = task.random()
     except Stop:
         return task.solved
@@ -56,6 +57,8 @@ def _run_native(method: Native, task: Task, start: np.ndarray, seconds: float, e
     )  # fmt: skip
     outcome = problem._run(task.targets, task.full(start), settings, problem._shift(task.base), task._valid, task.base)
     task.evaluations += outcome.evaluations
+    task.inner_starts += max(outcome.starts - 1, 0)
+    task.rejected += outcome.rejected + outcome.blocked
     columns = problem._core.variables
     found = [answer[0] for answer in outcome.answers] if bounds.collect else [outcome.q]
     for k, posture in enumerate(found):

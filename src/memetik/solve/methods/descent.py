@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from memetik.solve.methods.bio import Rotation
@@ -29,6 +29,7 @@ class GradientDescent(CoreMethod):
     acceptance: Acceptance = "improving"
     difference: float = 1e-6
     patience: int = 200
+    free_turns: bool = field(default=True, kw_only=True)
     rotation: Rotation = "square_distance"
     rotation_scale: float = 1.0
 

@@ -26,15 +26,18 @@ MOST = 1_000_000
 class CoreMethod(Native):
     """A method of the field that runs in the core.
 
-    islands    independent runs side by side, carried by the threads of the solve; their number is part of the method,
-               the number of threads changes nothing but the time.
-    restarts   start again from a random posture where the method is stuck or its answer was turned away.
-    keep_seed  start again from the seed instead.
+    islands     independent runs side by side, carried by the threads of the solve; their number is part of the method,
+                the number of threads changes nothing but the time.
+    restarts    start again from a random posture where the method is stuck or its answer was turned away.
+    keep_seed   start again from the seed instead.
+    free_turns  joints whose limits are a full turn apart or more are not clipped, and answers are turned back within
+                their limits, as BioIK's program has it.
     """
 
     islands: int = field(default=1, kw_only=True)
     restarts: bool = field(default=True, kw_only=True)
     keep_seed: bool = field(default=False, kw_only=True)
+    free_turns: bool = field(default=False, kw_only=True)
 
     KIND: ClassVar[str]
     BLOCK: ClassVar[str]
@@ -70,9 +73,9 @@ class CoreMethod(Native):
         options.islands, options.round_iterations = self.islands, ROUND
         method: Any = options.method
         method.kind = KINDS.index(self.KIND)
-        method.restarts, method.keep_seed = self.restarts, self.keep_seed
+        method.restarts, method.keep_seed, method.free_turns = self.restarts, self.keep_seed, self.free_turns
         for f in fields(self):
-            if f.name in ("islands", "restarts", "keep_seed"):
+            if f.name in ("islands", "restarts", "keep_seed", "free_turns"):
                 continue
             value = getattr(self, f.name)
             if f.name in self.CHOICES:

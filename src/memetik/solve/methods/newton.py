@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from memetik.solve.methods.native import CoreMethod
@@ -32,6 +32,7 @@ class Jac(CoreMethod):
     iterations: int = 500
     patience: int = 50
     stop_at_limits: bool = False
+    free_turns: bool = field(default=True, kw_only=True)
 
     KIND: ClassVar[str] = "jacobian"
     BLOCK: ClassVar[str] = "newton"

@@ -26,6 +26,7 @@ SCIPY = {
     "lbfgs": ("L-BFGS-B", False, {"gtol": 1e-12, "ftol": 1e-20}),
     "lbfgsb": ("L-BFGS-B", True, {"gtol": 1e-12, "ftol": 1e-20}),
     "cg": ("CG", False, {"gtol": 1e-12}),
+    "steepest": ("steepest", False, {}),
     "newton": ("Newton-CG", False, {"xtol": 1e-12}),
     "nelder_mead": ("Nelder-Mead", True, {"fatol": 1e-20, "xatol": 1e-10}),
     "slsqp": ("SLSQP", True, {"ftol": 1e-16}),
@@ -58,12 +59,15 @@ MOST = 2**31 - 1
 OVER = -1e12
 """What an objective gives that is asked again after it was over: less than any."""
 
+STEP = 2e-6
+"""Of central differences, radians or metres."""
+
 LOCAL_EVALUATIONS = 1000
 """Longest local search of NLopt where the user names none."""
 
 
 class Converged(Exception):
-    """A posture within all tolerances was evaluated."""
+    """A posture was evaluated where the search ends: it is within all tolerances, or the gradient is short enough."""
 
     def __init__(self, x: np.ndarray):
         super().__init__()
@@ -72,17 +76,22 @@ class Converged(Exception):
 
 @dataclass(frozen=True)
 class Scipy(Search):
-    """An optimiser of scipy on f(x) = |r(x)|^2, its gradient 2 J^T r exact.
+    """An optimiser of scipy on f(x) = |r(x)|^2.
 
     The sources used the like through CppNumericalSolvers (BioIK 2, section 3.5.3). What knows no bounds gets
     f(c) + |x - c|^2 with c the posture within the limits that is nearest to x.
 
-    algorithm   bfgs, lbfgs, lbfgsb, cg, newton, nelder_mead or slsqp.
+    algorithm   bfgs, lbfgs, lbfgsb, cg, steepest, newton, nelder_mead or slsqp.
     iterations  longest local search; then it starts anew at random.
+    gradient    "analytic", 2 J^T r, or "numeric": central differences, 2 n more evaluations each, as that library has.
+    end         a search ends where the gradient is shorter than this times max(1, |x|), or where values and
+                coordinates of the simplex differ by less. In that library 1e-4 for L-BFGS, L-BFGS-B and Nelder-Mead.
     """
 
     algorithm: str = "slsqp"
     iterations: int = 200
+    gradient: str = "analytic"
+    end: float = 0.0
 
     def __post_init__(self) -> None:
         if self.algorithm not in SCIPY:
@@ -90,13 +99,21 @@ class Scipy(Search):
                 f"scipy's algorithm {self.algorithm!r} is unknown; {suggest(self.algorithm, SCIPY)}"
             )
         check_count(self, "iterations")
+        if self.gradient not in ("analytic", "numeric"):
+            raise InvalidInputError(f"gradient of Scipy is 'analytic' or 'numeric', not {self.gradient!r}.")
+        if not self.end >= 0.0:
+            raise InvalidInputError(f"end of Scipy is a number from 0, not {self.end!r}.")
 
     def check(self, problem: Problem) -> None:
         load_scipy()  # its import is no part of a solve's time
 
     def search(self, task: Task, start: np.ndarray) -> None:
-        objective = Objective(task, bounded=SCIPY[self.algorithm][1])
-        objective.tolerances.offer(task, minimise_by_scipy(self.algorithm, objective, task, start, self.iterations))
+        simplex = self.algorithm == "nelder_mead"
+        numeric, end = self.gradient == "numeric" and not simplex, 0.0 if simplex else self.end
+        objective = Objective(task, SCIPY[self.algorithm][1], numeric, end)
+        spread = {"fatol": self.end, "xatol": self.end} if simplex and self.end else {}
+        found = minimise_by_scipy(self.algorithm, objective, task, start, self.iterations, **spread)
+        objective.tolerances.offer(task, found)
 
 
 @dataclass(frozen=True)
@@ -132,10 +149,11 @@ class Nlopt(Search):
 
 
 class Objective:
-    """f(x) = |r(x)|^2 and its gradient. Raises `Converged` where x is within all tolerances."""
+    """f(x) = |r(x)|^2 and its gradient. Raises `Converged` where the search ends."""
 
-    def __init__(self, task: Task, bounded: bool):
-        self.task, self.bounded, self.tolerances = task, bounded, tolerances_of(task.problem)
+    def __init__(self, task: Task, bounded: bool, numeric: bool = False, end: float = 0.0):
+        self.task, self.bounded, self.numeric, self.end = task, bounded, numeric, end
+        self.tolerances = tolerances_of(task.problem)
 
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         task = self.task
@@ -143,12 +161,19 @@ class Objective:
         cost, residuals, jacobian = task.linearized(inside)
         if self.tolerances.hold(residuals):
             raise Converged(inside)
-        gradient = 2.0 * (residuals @ jacobian)
+        gradient = self.differences(inside) if self.numeric else 2.0 * (residuals @ jacobian)
         if not self.bounded:
             outside = x - inside
             cost += float(outside @ outside)
             gradient = np.where(outside == 0.0, gradient, 2.0 * outside)
+        if np.linalg.norm(gradient) < self.end * max(1.0, float(np.linalg.norm(x))):
+            raise Converged(inside)
         return cost, gradient
+
+    def differences(self, x: np.ndarray) -> np.ndarray:
+        steps = STEP * np.eye(len(x))
+        ahead, behind = self.task.cost(np.concatenate([x + steps, x - steps])).reshape(2, -1)
+        return (ahead - behind) / (2.0 * STEP)
 
 
 def minimise_by_scipy(
@@ -167,13 +192,25 @@ def minimise_by_scipy(
                 (lambda x: objective(x)[0]) if simplex else objective,
                 start,
                 jac=not simplex,
-                method=name,
+                method=_steepest if algorithm == "steepest" else name,
                 bounds=np.column_stack([task.lower, task.upper]) if bounded else None,
                 options={**tightest, **tolerances, "maxiter": steps},
             )
     except Converged as end:
         return end.x
     return task.clip(result.x)
+
+
+def _steepest(fun: Any, x0: np.ndarray, args: Any = (), *, jac: Any, maxiter: int, **_: Any) -> Any:
+    """Steepest descent as a method of scipy's. The step doubles each time and is halved until Armijo's rule holds."""
+    x, rate = x0, 1.0
+    for _step in range(maxiter):
+        value, slope = fun(x), jac(x)
+        square = slope @ slope
+        while fun(x - rate * slope) > value - 1e-4 * rate * square and rate > 1e-12:
+            rate *= 0.5
+        x, rate = x - rate * slope, 2.0 * rate
+    return load_scipy().OptimizeResult(x=x)
 
 
 def minimise_by_nlopt(

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 SCHEMA = "memetik.method/1"
 
 _BIO_IK = {
-    "neural2": "neural_direct", "optlib_bfgs": "bfgs", "optlib_cgd": "cg", "optlib_gd": "gd_r", "optlib_lbfgs": "lbfgs",
-    "optlib_lbfgsb": "lbfgsb", "optlib_nm": "nelder_mead", "optlib_nd": "newton",
+    "neural2": "neural_direct", "optlib_bfgs": "bfgs", "optlib_cgd": "cg", "optlib_gd": "steepest",
+    "optlib_lbfgs": "lbfgs", "optlib_lbfgsb": "lbfgsb", "optlib_nm": "nelder_mead", "optlib_nd": "newton",
 }  # fmt: skip
 """Modes of bio_ik that have another name here."""
 

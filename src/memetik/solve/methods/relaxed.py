@@ -46,8 +46,8 @@ NUMERIC_STEP = 1e-7
 
 @dataclass(frozen=True)
 class Relaxed(Search):
-    """RelaxedIK (Rakita, Mutlu, Gleicher 2018) as RangedIK (Wang et al. 2023) weighs it, with CollisionIK's collision
-    term (Rakita et al. 2021) where the problem has a scene, and restarts as in relaxed_ik_cpp (Engelke 2024).
+    """RelaxedIK (Rakita, Mutlu, Gleicher 2018) as RangedIK (Wang et al. 2023) weighs it, with restarts as in
+    relaxed_ik_cpp (Engelke 2024), and with CollisionIK's collision term (Rakita et al. 2021) where it is given weight.
 
     Minimises  sum_i w_i groove(r_i)  over the rows r_i of all musts; rows with a range of more than a centimetre or
     0.01 rad to either side get a swamp with a groove instead: all of the range is valid, its middle is preferred.
@@ -60,7 +60,8 @@ class Relaxed(Search):
     optimizer    slsqp or another of scipy's optimisers ("bfgs", ...), or one of NLopt's ("nlopt_slsqp", ...).
     gradient     "analytic", or "numeric": forward differences of 1e-7, n more evaluations for each gradient, as the
                  source counts them.
-    collision    weight of the collision term; zero for none. It is
+    collision    weight of the collision term, CollisionIK's is 1; zero for none. It pushes answers away from what is
+                 near and so off targets on surfaces: give it weight where goals have wide tolerances. It is
                  w groove((2 d0 / (d0 + d))^2; width 2.5, growth 0.035, power 4), d the clearance from everything the
                  problem forbids to touch; inside a body it goes on linearly.
     clearance    d0 in metres: where the collision term's score is one.
@@ -76,7 +77,7 @@ class Relaxed(Search):
     growth: float = 10.0
     optimizer: str = "slsqp"
     gradient: str = "analytic"
-    collision: float = 1.0
+    collision: float = 0.0
     clearance: float = 0.02
     orientation: str = "keep"
     tolerance: float = 1e-8

@@ -60,7 +60,7 @@ class RelaxedStream:
         self_collision: float = 0.01, iterations: int = 30,
     ):  # fmt: skip
         self.problem, self.dt, self.iterations = problem, float(dt), iterations
-        self.method = Relaxed(width=0.1) if method is None else method
+        self.method = Relaxed(width=0.1, collision=1.0) if method is None else method
         if not isinstance(self.method, Relaxed):
             raise InvalidInputError(f"method of RelaxedStream is an mk.methods.Relaxed, not {method!r}.")
         if not (0.0 < self.dt < np.inf):

@@ -90,6 +90,7 @@ class Task:
         self.threads = bounds.threads
         self.evaluations = 0
         self.starts = 0
+        self.inner_starts = 0  # of methods that a method calls, after their first
         self.rejected = 0
         self.answers: list[tuple[np.ndarray, np.ndarray, float, np.ndarray]] = []
         self._best: tuple[float, np.ndarray] = (math.inf, self.seed)
@@ -243,8 +244,8 @@ class Task:
     def outcome(self, seconds: float) -> Record:
         """What the solve returns."""
         shared = {
-            "seconds": seconds, "evaluations": self.evaluations, "starts": self.starts, "rejected": self.rejected,
-            "preference": 0.0, "refined": 0, "profile": {"search": seconds},
+            "seconds": seconds, "evaluations": self.evaluations, "starts": self.starts + self.inner_starts,
+            "rejected": self.rejected, "preference": 0.0, "refined": 0, "profile": {"search": seconds},
         }  # fmt: skip
         if self.answers:
             posture, errors, cost, _ = self.answers[0]

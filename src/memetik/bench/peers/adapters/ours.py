@@ -34,8 +34,8 @@ class Ours:
             "q": np.array(solution.q) if solution.success else None,
             "evaluations": solution.evaluations,
             "restarts": solution.restarts,
-            "generations": counts.get("generations"),
-            "candidates": counts.get("rejected", 0) + int(solution.success),
+            "generations": counts.get("generations") or None,
+            "candidates": counts.get("rejected", 0) + counts.get("blocked", 0) + int(solution.success),
             "collision_time": profile.get("predicates", 0.0),
         }
 
