@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
 import signal
 import subprocess
@@ -148,6 +150,39 @@ def test_work_without_workers_is_given_up(lonely, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(MemetikError, match=r"all workers of the cluster are gone.*9\d of 100 items are left"):
         list(results)
     assert time.monotonic() - begin < 120.0
+
+
+def test_a_scheduler_that_dies_is_told_and_does_not_hang(tmp_path: Path) -> None:
+    """What was done is there; what asks for the rest gets an error instead of waiting."""
+    from distributed import Client
+
+    file = tmp_path / "scheduler.json"
+    python, quiet = [sys.executable, "-m"], {"stderr": subprocess.DEVNULL, "cwd": Path(__file__).parent}
+    options = ["--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+    scheduler = subprocess.Popen([*python, "distributed.cli.dask_scheduler", *options], **quiet)
+    worker = subprocess.Popen(
+        [*python, "distributed.cli.dask_worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-dashboard"],
+        **quiet,
+    )
+    try:
+        deadline = time.monotonic() + 120.0
+        while not file.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        address = json.loads(file.read_text())["address"]
+        with Client(address, timeout=120.0) as client:
+            client.wait_for_workers(1, timeout=120.0)
+        with workers(address) as crew:
+            results = crew.run(slow_square, 1.0, range(100))
+            done = dict(itertools.islice(results, 5))
+            scheduler.kill()
+            with pytest.raises(MemetikError, match="scheduler of the cluster is not there"):
+                done.update(results)
+        assert done == {k: float(k * k) for k in done}
+        assert len(done) >= 5
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait()
 
 
 def test_errors_come_through(crew) -> None:
