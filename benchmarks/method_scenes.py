@@ -221,7 +221,7 @@ def optimisers() -> SceneTable:
         Contestant(name, mk.methods.Relaxed(optimizer=f"nlopt_{name}", gradient="numeric"), MOVEIT)
         for name in (*gradients, *without, *globals_)
     )
-    places = {"Random": 2.0, "TableObjects": 50.0, "HydrogenTank": 100.0}
+    places = {"Random": 2.0, "TableObjects": 10.0, "HydrogenTank": 20.0}
     simple, tank = ("Random", "TableObjects"), ("HydrogenTank",)
     return SceneTable(
         "8.11 optimisers", places, contestants,
@@ -231,7 +231,7 @@ def optimisers() -> SceneTable:
             *(("slsqp", other, tuple(places)) for other in globals_),
         ),
         pivot=tank,
-        targets=300,
+        targets=100,
         notes=("HydrogenTank with the rod through the mouth as a goal, as in the source.",),
     )  # fmt: skip
 

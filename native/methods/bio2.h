@@ -112,7 +112,7 @@ class Bio2 {
     double *genes = child_genes_ + size_t(child) * run.n(), *momentum = child_momentum_ + size_t(child) * run.n();
     const int exponents = b.mutation_high - b.mutation_low + 1;
     double scale = half_to_the(b.mutation_low + random.below(exponents));
-    const double carried = b.swarm ? double(child % 3) : 0.0, mix = child % 4 == 0 ? 1.0 : 0.0;
+    const double carried = b.swarm ? double(child % 3) : 0.0, mix = child % 2 == 0 ? 0.2 : 0.0;
     for (int i = 0; i < run.n(); ++i) {
       if (b.mutate_per_gene) scale = half_to_the(b.mutation_low + random.below(exponents));
       const double inherited = parent.momentum[i] + mix * (other.momentum[i] - parent.momentum[i]);
