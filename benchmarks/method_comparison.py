@@ -50,6 +50,9 @@ ARGUMENTS = {"Clutter": ("5",), "FullBody": ("1", "3", "4", "6", "8"), "Chain": 
 ROD = "endoscope_rod_1"
 SOURCE_WORK, MOST_WORK = 582, 700
 
+QUICK = 5e-3
+"""Seconds up to which a solve is timed twice, the faster time counts."""
+
 Holds = Callable[[int, np.ndarray], bool]
 """Whether a posture is an answer to the task of that number."""
 
@@ -115,7 +118,11 @@ def compare(
     runs: dict[str, list[mk.Solution]] = {name: [] for name in methods}
     for k in track(range(len(tasks)), description=title, disable=not sys.stderr.isatty(), transient=True):
         for name, method in methods.items():
-            runs[name].append(problem.solve(*tasks.of(k), seed=tasks.seeds[k], rng=k, method=method, **bound))
+            arguments = {"seed": tasks.seeds[k], "rng": k, "method": method, **bound}
+            solution = problem.solve(*tasks.of(k), **arguments)
+            if solution.time < QUICK:  # again: whoever's turn was before has emptied the caches
+                solution = min(solution, problem.solve(*tasks.of(k), **arguments), key=lambda one: one.time)
+            runs[name].append(solution)
     solved = {name: true_share(run, holds) for name, run in runs.items()}
     times = {name: np.array([solution.time for solution in run]) for name, run in runs.items()}
     order = sorted(runs, key=lambda name: (-solved[name], times[name].mean()))

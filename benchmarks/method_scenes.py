@@ -32,8 +32,8 @@ from memetik.solve.methods.pick import Pick
 
 ROD = "endoscope_rod_1"
 
-# Evaluations in a millisecond. BioIK: 20 300 in 0.335 ms on Random, on four threads; RelaxedIK: 582 in 0.436 ms, through
-# MoveIt's kinematics, which PickIK uses too; KDL's iteration with its decomposition takes about 10 us (chapter 7.2).
+# Evaluations in a millisecond. BioIK: 20 300 in 0.335 ms on Random, on four threads; RelaxedIK: 582 in 0.436 ms, by way
+# of MoveIt's kinematics, which PickIK uses too; KDL's iteration with its decomposition takes about 10 us (chapter 7.2).
 BIO2, MOVEIT, KDL = 60_600.0, 1335.0, 100.0
 EXACT = BIO2 / 10
 """Of BioIK's modes that do not extrapolate kinematics."""
