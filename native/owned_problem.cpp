@@ -555,7 +555,8 @@ ProblemView Problem::view() const {
   v.term_axes = term_axes_.data(), v.term_variables = term_variables_.data(), v.bodies = bodies_.data();
   v.lower = lower_.data(), v.upper = upper_.data();
   v.sample_lower = sample_lower_.data(), v.sample_upper = sample_upper_.data();
-  v.sources = sources_.data(), v.circular = circular_.data(), v.wraps = wraps_.data(), v.step_scale = step_scale_.data();
+  v.sources = sources_.data(), v.circular = circular_.data(), v.wraps = wraps_.data(),
+  v.step_scale = step_scale_.data();
   v.axis_count = int(axes_.size()), v.frame_count = int(points_.size()), v.term_count = int(terms_.size());
   v.term_axis_count = int(term_axes_.size()), v.body_count = int(bodies_.size());
   v.variable_count = int(sources_.size()), v.dof = dof_, v.row_count = rows_, v.must_rows = must_rows_;

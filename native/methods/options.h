@@ -105,8 +105,8 @@ struct GeneticOptions {
 
 struct MethodOptions {
   MethodKind kind = MethodKind::memetic;
-  bool restarts = true;    // from a random posture, where a run is stuck or its answer turned away
-  bool keep_seed = false;  // from the seed instead
+  bool restarts = true;     // from a random posture, where a run is stuck or its answer turned away
+  bool keep_seed = false;   // from the seed instead
   bool free_turns = false;  // limits a full turn apart are not clipped at: answers are turned back
   FitnessOptions fitness;
   Bio2Options bio2;
