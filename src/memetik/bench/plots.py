@@ -132,7 +132,7 @@ def time_shares(case: Case, style: PlotStyle) -> Figure | None:
         left.barh(k, total, color=look.color, alpha=0.35)
         left.barh(k, collision, color=look.color)
         # Some solvers check for collision inside, where nobody sees the clock.
-        told = f"{collision / total:.0%} collision" if collision > 0.0 else "collision not told apart"
+        told = f"{collision / total:.0%} collision" if collision > 0.005 * total else "collision not told apart"
         left.text(total, k, f" {told}", va="center", fontsize=8)
     left.set_yticks(range(len(timed)), [look_of(c, style).label for c in timed])
     left.invert_yaxis()
