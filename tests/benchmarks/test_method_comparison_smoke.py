@@ -26,10 +26,18 @@ def test_a_false_claim_is_an_error(script):
 
     robot = mk.load_robot("ur5")
     problem, goals = mk.Problem(robot, [mk.Pose(robot.tip)]), [mk.Pose(robot.tip)]
-    tasks = script.reachable(robot, goals, 2, seed=1)
+    tasks, checker = script.reachable(robot, goals, 2, seed=1), script.Checker(robot)
     solution = problem.solve(tasks.of(0)[0])
-    with pytest.raises(AssertionError, match="pose 1 is claimed"):
-        script.true_share(script.Checker(robot), goals, tasks, [solution, solution])
+    with pytest.raises(AssertionError, match="target 1 is claimed"):
+        script.true_share([solution, solution], lambda k, q: checker.holds(goals, tasks.of(k), q))
+
+
+def test_scenarios_are_compared_in_too(script, capsys):
+    options = ["--scenarios", "Table", "FullBody:1", "--targets", "2", "--method", "kdl", "--method", "slsqp"]
+    assert script.main(options) == 0
+    told = capsys.readouterr().out
+    assert "Table of ur10" in told
+    assert "FullBody:1 of valkyrie" in told
 
 
 def test_work_of_relaxed_is_counted_beside_the_sources(script, capsys):
