@@ -22,12 +22,6 @@ struct Random {
   double uniform() { return double(bits() >> 11) * 0x1.0p-53; }
   // Sum of four uniform numbers, centred, with variance 1: near enough to normal, and bounded.
   double normal() { return (uniform() + uniform() + uniform() + uniform() - 2.0) * 1.7320508075688772; }
-  // The same from one draw, in steps of 2^-16: for mutations by the million.
-  double quick_normal() {
-    const uint64_t z = bits();
-    const uint64_t sum = (z & 0xffff) + (z >> 16 & 0xffff) + (z >> 32 & 0xffff) + (z >> 48);
-    return (double(sum) * 0x1.0p-16 - 1.99996948242188) * 1.7320508075688772;
-  }
   int below(int n) { return int(uniform() * n); }
 };
 

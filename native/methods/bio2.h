@@ -15,26 +15,27 @@ class Bio2 {
 
   void layout(const ProblemView &v, const SearchOptions &o, Arena &arena) {
     const Bio2Options &b = o.method.bio2;
-    const size_t n = v.variable_count, children = b.children, kept = b.population;
+    const size_t n = v.variable_count, children = b.children, kept = b.population, groups = groups_of(b.children);
     species_ = arena.take<Species>(b.species);
-    individuals_ = arena.take<Individual>(size_t(b.species) * kept);
-    double *genes = arena.take<double>(size_t(b.species) * kept * 2 * n);
-    child_genes_ = arena.take<double>((children + kept) * n);
-    child_momentum_ = arena.take<double>((children + kept) * n);
-    child_fitness_ = arena.take<double>(children + kept);
+    // One more population than there are species: the next generation of the one that evolves.
+    individuals_ = arena.take<Individual>(size_t(b.species + 1) * kept);
+    double *genes = arena.take<double>(size_t(b.species + 1) * kept * 2 * n);
+    child_genes_ = arena.take<Lane>(groups * n);
+    child_momentum_ = arena.take<Lane>(groups * n);
+    fitness_ = arena.take<double>(groups * kWidth + kept);
     order_ = arena.take<int32_t>(children + kept);
-    line_ = arena.take<double>((n > 3 ? n : 3) * n);
-    line_fitness_ = arena.take<double>(n > 3 ? n : 3);
+    slopes_ = arena.take<double>(groups_of(int(n) + 1) * kWidth);
     gradient_ = arena.take<double>(n);
     trial_ = arena.take<double>(n);
     lbfgs_.layout(int(n), arena);
     if (!arena.memory) return;
-    for (size_t k = 0; k < size_t(b.species) * kept; ++k)
+    for (size_t k = 0; k < size_t(b.species + 1) * kept; ++k)
       individuals_[k] = {genes + 2 * k * n, genes + (2 * k + 1) * n, kInfinity};
   }
 
   void begin(Run &run, const double *genes) {
     const Bio2Options &b = run.o.method.bio2;
+    next_ = individuals_ + size_t(b.species) * b.population;
     for (int s = 0; s < b.species; ++s) {
       species_[s] = {individuals_ + size_t(s) * b.population, kInfinity, true};
       fill(run, species_[s], genes);
@@ -46,12 +47,11 @@ class Bio2 {
     const bool extrapolate = b.extrapolate && run.fitness.extrapolates();
     for (int s = 0; s < b.species; ++s) {
       Species &species = species_[s];
-      Individual *members = species.members;
-      if (extrapolate) run.fitness.extrapolation.refresh(run.v, run.c.posture, members[0].genes);
-      for (int k = 0; k < b.population; ++k)
-        if (!run.evaluate(members[k].genes, 1, extrapolate, &members[k].fitness)) return State::failed;
+      if (extrapolate) run.fitness.extrapolation.refresh(run.v, run.c.posture, species.members[0].genes);
+      if (!judge(run, species.members, extrapolate)) return State::failed;
       for (int g = 0; g < b.evolution_generations; ++g)
         if (!evolve(run, species, extrapolate)) return State::failed;
+      Individual *members = species.members;
       for (int k = 0; k < b.elites && k < b.population; ++k)
         if (!exploit(run, members[k], extrapolate)) return State::failed;
       sort(members, b.population);
@@ -68,6 +68,10 @@ class Bio2 {
   }
 
  private:
+  static constexpr double kDifference = 1e-7;
+
+  static size_t groups_of(int count) { return size_t(count + kWidth - 1) / kWidth; }
+
   struct Individual {
     double *genes, *momentum;
     double fitness;
@@ -94,100 +98,133 @@ class Bio2 {
       }
   }
 
-  // m = r 2^-s, s drawn once per child (or per gene): half the size is about as likely, so that the search converges
-  // exponentially. The momentum is dropped, kept or doubled.
-  void reproduce(Run &run, const Species &species, int child) {
+  bool judge(Run &run, Individual *members, bool extrapolate) {
+    const int population = run.o.method.bio2.population;
+    run.count(population);
+    for (int begin = 0; begin < population; begin += kWidth) {
+      const int lanes = population - begin < kWidth ? population - begin : kWidth;
+      for (int lane = 0; lane < kWidth; ++lane) run.put(lane, members[begin + (lane < lanes ? lane : 0)].genes);
+      Lane value;
+      if (!run.evaluate_lanes(extrapolate, value)) return false;
+      for (int lane = 0; lane < lanes; ++lane) members[begin + lane].fitness = get(value, lane);
+    }
+    return true;
+  }
+
+  // Eight children at a time, from lane to lane. m = r 2^-s, s drawn once per child (or per gene): half the size is
+  // about as likely, so that the search converges exponentially. The momentum is dropped, kept or doubled.
+  void reproduce(Run &run, const Individual *members, int group) {
     const Bio2Options &b = run.o.method.bio2;
     Random &random = run.c.random;
-    int first = 0, second = b.population > 1 ? 1 : 0;
-    if (b.population > 2) {
-      first = random.below(b.population), second = random.below(b.population - 1);
-      second += second >= first;
-      if (second < first) {
-        const int other = first;
-        first = second, second = other;
+    const Individual *parents[kWidth], *others[kWidth];
+    Lane scale, carried, mix;
+    for (int lane = 0; lane < kWidth; ++lane) {
+      const int child = group * kWidth + lane;
+      int first = 0, second = b.population > 1 ? 1 : 0;
+      if (b.population > 2) {
+        const int one = random.below(b.population), rest = random.below(b.population - 1), two = rest + (rest >= one);
+        first = one < two ? one : two, second = one < two ? two : one;
       }
+      parents[lane] = members + first, others[lane] = members + second;
+      set(scale, lane, mutation(random, b));
+      set(carried, lane, b.swarm ? double(child % 3) : 0.0);
+      set(mix, lane, child % 2 == 0 ? 0.2 : 0.0);
     }
-    const Individual &parent = species.members[first], &other = species.members[second];
-    double *genes = child_genes_ + size_t(child) * run.n(), *momentum = child_momentum_ + size_t(child) * run.n();
-    const int exponents = b.mutation_high - b.mutation_low + 1;
-    double scale = half_to_the(b.mutation_low + random.below(exponents));
-    const double carried = b.swarm ? double(child % 3) : 0.0, mix = child % 2 == 0 ? 0.2 : 0.0;
+    const auto of = [&](const Individual *const *which, double *Individual::*what, int i) {
+      if (b.population <= 2) return Lane((which[0]->*what)[i]);
+      Lane values;
+      for (int lane = 0; lane < kWidth; ++lane) set(values, lane, (which[lane]->*what)[i]);
+      return values;
+    };
+    Lane *genes = child_genes_ + size_t(group) * run.n(), *momentum = child_momentum_ + size_t(group) * run.n();
     for (int i = 0; i < run.n(); ++i) {
-      if (b.mutate_per_gene) scale = half_to_the(b.mutation_low + random.below(exponents));
-      const double inherited = parent.momentum[i] + mix * (other.momentum[i] - parent.momentum[i]);
-      const double gene =
-          run.clip(i, parent.genes[i] + random.quick_normal() * scale * run.range(i) + carried * inherited);
-      genes[i] = gene;
-      momentum[i] = 0.7 * inherited + 0.3 * (gene - parent.genes[i]);
+      if (b.mutate_per_gene)
+        for (int lane = 0; lane < kWidth; ++lane) set(scale, lane, mutation(random, b));
+      const Lane gene = of(parents, &Individual::genes, i), own = of(parents, &Individual::momentum, i);
+      const Lane inherited = own + mix * (of(others, &Individual::momentum, i) - own);
+      genes[i] = run.clip(i, gene + quick_normals(random) * (run.range(i) * scale) + carried * inherited);
+      momentum[i] = 0.7 * inherited + 0.3 * (genes[i] - gene);
     }
   }
 
-  static double half_to_the(int s) { return s < 62 ? 1.0 / double(int64_t(1) << s) : __builtin_exp2(-double(s)); }
+  static double mutation(Random &random, const Bio2Options &b) {
+    const int s = b.mutation_low + random.below(b.mutation_high - b.mutation_low + 1);
+    return s < 62 ? 1.0 / double(int64_t(1) << s) : __builtin_exp2(-double(s));
+  }
 
   bool evolve(Run &run, Species &species, bool extrapolate) {
     const Bio2Options &b = run.o.method.bio2;
     const int n = run.n();
-    for (int k = 0; k < b.children; ++k) reproduce(run, species, k);
+    for (size_t group = 0; group < groups_of(b.children); ++group) reproduce(run, species.members, int(group));
     int children = b.children;
     if (run.v.row_count > run.v.must_rows && children > 1 && !preselect(run, extrapolate, children)) return false;
-    if (!run.evaluate(child_genes_, children, extrapolate, child_fitness_)) return false;
+    run.count(children);
+    const auto fitness = [&](Lane &value) { return run.evaluate_lanes(extrapolate, value); };
+    if (!of_children(run, children, fitness)) return false;
     // The best of children and parents are the next population.
-    for (int k = 0; k < b.population; ++k) {
-      const size_t at = size_t(children + k);
-      for (int i = 0; i < n; ++i) {
-        child_genes_[at * n + i] = species.members[k].genes[i];
-        child_momentum_[at * n + i] = species.members[k].momentum[i];
-      }
-      child_fitness_[at] = species.members[k].fitness;
-    }
     const int all = children + b.population;
+    for (int k = 0; k < b.population; ++k) fitness_[children + k] = species.members[k].fitness;
     for (int k = 0; k < all; ++k) order_[k] = k;
     for (int k = 0; k < b.population; ++k) {
       int best = k;
       for (int j = k + 1; j < all; ++j)
-        if (child_fitness_[order_[j]] < child_fitness_[order_[best]]) best = j;
+        if (fitness_[order_[j]] < fitness_[order_[best]]) best = j;
       const int32_t chosen = order_[best];
       order_[best] = order_[k], order_[k] = chosen;
-      Individual &member = species.members[k];
-      for (int i = 0; i < n; ++i) {
-        member.genes[i] = child_genes_[size_t(chosen) * n + i];
-        member.momentum[i] = child_momentum_[size_t(chosen) * n + i];
+      next_[k].fitness = fitness_[chosen];
+      if (chosen < children) {
+        for (int i = 0; i < n; ++i) {
+          next_[k].genes[i] = get(child_genes_[size_t(chosen / kWidth) * n + i], chosen % kWidth);
+          next_[k].momentum[i] = get(child_momentum_[size_t(chosen / kWidth) * n + i], chosen % kWidth);
+        }
+      } else {
+        const Individual &parent = species.members[chosen - children];
+        for (int i = 0; i < n; ++i) next_[k].genes[i] = parent.genes[i], next_[k].momentum[i] = parent.momentum[i];
       }
-      member.fitness = child_fitness_[chosen];
+    }
+    Individual *before = species.members;
+    species.members = next_, next_ = before;
+    return true;
+  }
+
+  // What `measure` says of each child, into fitness_.
+  template <class Measure>
+  bool of_children(Run &run, int children, const Measure &measure) {
+    const int n = run.n();
+    for (size_t group = 0; group < groups_of(children); ++group) {
+      for (int i = 0; i < n; ++i) run.fitness.e.q[i] = child_genes_[group * n + i];
+      Lane value;
+      if (!measure(value)) return false;
+      for (int lane = 0; lane < kWidth; ++lane) fitness_[group * kWidth + lane] = get(value, lane);
     }
     return true;
   }
 
   // A random number of children survives by the preferences.
   bool preselect(Run &run, bool extrapolate, int &children) {
-    const int n = run.n();
-    for (int begin = 0; begin < children; begin += kWidth) {
-      const int lanes = children - begin < kWidth ? children - begin : kWidth;
-      for (int lane = 0; lane < kWidth; ++lane)
-        run.put(lane, child_genes_ + size_t(begin + (lane < lanes ? lane : 0)) * n);
-      Lane cost;
-      if (!run.fitness.secondary(run.v, extrapolate, cost)) return false;
-      for (int lane = 0; lane < lanes; ++lane) child_fitness_[begin + lane] = get(cost, lane);
-    }
+    const auto preference = [&](Lane &cost) { return run.fitness.secondary(run.v, extrapolate, cost); };
+    if (!of_children(run, children, preference)) return false;
     const int survivors = 1 + run.c.random.below(children);
     for (int k = 0; k < survivors; ++k) {
       int best = k;
       for (int j = k + 1; j < children; ++j)
-        if (child_fitness_[j] < child_fitness_[best]) best = j;
+        if (fitness_[j] < fitness_[best]) best = j;
       if (best == k) continue;
-      const auto swap = [](double &a, double &b) {
-        const double c = a;
-        a = b, b = c;
-      };
-      swap(child_fitness_[k], child_fitness_[best]);
-      for (int i = 0; i < n; ++i) {
-        swap(child_genes_[size_t(k) * n + i], child_genes_[size_t(best) * n + i]);
-        swap(child_momentum_[size_t(k) * n + i], child_momentum_[size_t(best) * n + i]);
-      }
+      fitness_[best] = fitness_[k];
+      exchange(run, child_genes_, k, best);
+      exchange(run, child_momentum_, k, best);
     }
     children = survivors;
     return true;
+  }
+
+  static void exchange(const Run &run, Lane *children, int one, int other) {
+    for (int i = 0; i < run.n(); ++i) {
+      Lane &a = children[size_t(one / kWidth) * run.n() + i], &b = children[size_t(other / kWidth) * run.n() + i];
+      const double value = get(a, one % kWidth);
+      set(a, one % kWidth, get(b, other % kWidth));
+      set(b, other % kWidth, value);
+    }
   }
 
   // Gradient descent with a line search: along the normalised numeric gradient, to the extremum of a parabola through
@@ -198,35 +235,50 @@ class Bio2 {
     if (b.local == LocalSearch::none) return true;
     if (b.local == LocalSearch::lbfgs)
       return lbfgs_.minimize(run, extrapolate, true, one.genes, one.fitness, b.local_generations);
-    constexpr double difference = 1e-7, spacing = 1e-5;
+    constexpr double spacing = 1e-5;
     for (int generation = 0; generation < b.local_generations; ++generation) {
-      for (int k = 0; k < n; ++k)
-        for (int i = 0; i < n; ++i) line_[size_t(k) * n + i] = one.genes[i] + (i == k ? difference : 0.0);
-      if (!run.evaluate(line_, n, extrapolate, line_fitness_)) return false;
+      if (generation == 0 && !differentiate(run, one.genes, extrapolate)) return false;
+      run.count(n);
       double length = 0;
       for (int i = 0; i < n; ++i) {
-        gradient_[i] = (line_fitness_[i] - one.fitness) / difference;
+        gradient_[i] = (slopes_[1 + i] - one.fitness) / kDifference;
         length += __builtin_fabs(gradient_[i]);
       }
       if (!(length > 1e-300)) return true;
       for (int i = 0; i < n; ++i) gradient_[i] *= spacing / length;
-      for (int i = 0; i < n; ++i) {
-        line_[i] = one.genes[i] - gradient_[i];
-        line_[n + i] = one.genes[i];
-        line_[2 * n + i] = one.genes[i] + gradient_[i];
-      }
-      if (!run.evaluate(line_, 3, extrapolate, line_fitness_)) return false;
-      const double rise = 0.5 * (line_fitness_[2] - line_fitness_[0]);
-      const double bend = (line_fitness_[2] - line_fitness_[1]) - (line_fitness_[1] - line_fitness_[0]);
-      double way = line_fitness_[1] / rise;
+      Lane line, along(0.0);
+      set(along, 0, -1.0), set(along, 2, 1.0);
+      run.count(3);
+      for (int i = 0; i < n; ++i) run.fitness.e.q[i] = one.genes[i] + gradient_[i] * along;
+      if (!run.evaluate_lanes(extrapolate, line)) return false;
+      const double before = get(line, 0), here = get(line, 1), beyond = get(line, 2);
+      const double rise = 0.5 * (beyond - before), bend = (beyond - here) - (here - before);
+      double way = here / rise;
       if (b.local == LocalSearch::quadratic && bend > 0.0) way = rise / bend;
       if (!__builtin_isfinite(way)) return true;
       for (int i = 0; i < n; ++i) trial_[i] = run.clip(i, one.genes[i] - way * gradient_[i]);
-      double value;
-      if (!run.evaluate(trial_, 1, extrapolate, &value)) return false;
-      if (!(value < one.fitness)) return true;
+      run.count(1);
+      // What the next gradient needs comes along: its lanes cost nothing.
+      if (!differentiate(run, trial_, extrapolate)) return false;
+      if (!(slopes_[0] < one.fitness)) return true;
       for (int i = 0; i < n; ++i) one.genes[i] = trial_[i];
-      one.fitness = value;
+      one.fitness = slopes_[0];
+    }
+    return true;
+  }
+
+  // The fitness at a posture, and after it where each of its genes is a little greater.
+  bool differentiate(Run &run, const double *genes, bool extrapolate) {
+    const int n = run.n();
+    for (int begin = 0; begin <= n; begin += kWidth) {
+      for (int i = 0; i < n; ++i) {
+        Lane &q = run.fitness.e.q[i];
+        q = Lane(genes[i]);
+        if (i + 1 >= begin && i + 1 < begin + kWidth) set(q, i + 1 - begin, genes[i] + kDifference);
+      }
+      Lane value;
+      if (!run.evaluate_lanes(extrapolate, value)) return false;
+      for (int lane = 0; lane < kWidth; ++lane) slopes_[begin + lane] = get(value, lane);
     }
     return true;
   }
@@ -247,8 +299,9 @@ class Bio2 {
   }
 
   Species *species_;
-  Individual *individuals_;
-  double *child_genes_, *child_momentum_, *child_fitness_, *line_, *line_fitness_, *gradient_, *trial_;
+  Individual *individuals_, *next_;
+  Lane *child_genes_, *child_momentum_;
+  double *fitness_, *slopes_, *gradient_, *trial_;
   int32_t *order_;
   Lbfgs lbfgs_;
 };

@@ -15,6 +15,29 @@ inline namespace MEMETIK_ARCH {
 
 constexpr double kFullTurn = 6.283185307179586;
 
+// As Random::normal, from one draw each, in steps of 2^-16: for mutations by the million.
+template <int W = kWidth>
+MEMETIK_INLINE LaneOf<W> quick_normals(Random &random) {
+  if constexpr (W == kNative) {
+    constexpr uint64_t step = 0x9e3779b97f4a7c15ull;
+    UnsignedBits steps;
+    for (int i = 0; i < W; ++i) steps[i] = i * step;
+    UnsignedBits z = (random.key + (random.counter + 1) * step) + steps;
+    random.counter += W;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    z ^= z >> 31;
+    const UnsignedBits halves = (z & 0x0000ffff0000ffffull) + (z >> 16 & 0x0000ffff0000ffffull);
+    const UnsignedBits sum = (halves & 0xffffffffull) + (halves >> 32);
+    // With the exponent of 2^52 a small whole number is its own mantissa.
+    const Vector number = Vector(sum | 0x4330000000000000ull) - 4503599627370496.0;
+    return LaneOf<W>((number * 0x1.0p-16 - 1.99996948242188) * 1.7320508075688772);
+  } else {
+    const LaneOf<W / 2> lo = quick_normals<W / 2>(random), hi = quick_normals<W / 2>(random);
+    return {lo, hi};
+  }
+}
+
 enum class State { going, found, stuck, failed };
 
 struct Run {
@@ -28,6 +51,10 @@ struct Run {
   double clip(int i, double gene) const {
     if (v.circular[i] || (o.method.free_turns && v.wraps[i])) return gene;
     return bounded(i, gene);
+  }
+  Lane clip(int i, const Lane &genes) const {
+    if (v.circular[i] || (o.method.free_turns && v.wraps[i])) return genes;
+    return clamp(genes, Lane(v.lower[i]), Lane(v.upper[i]));
   }
   double bounded(int i, double gene) const {
     return gene < v.lower[i] ? v.lower[i] : gene > v.upper[i] ? v.upper[i] : gene;
@@ -60,12 +87,16 @@ struct Run {
       const int lanes = rows - begin < kWidth ? rows - begin : kWidth;
       for (int lane = 0; lane < kWidth; ++lane) put(lane, genes + size_t(begin + (lane < lanes ? lane : 0)) * n());
       Lane value;
-      if (extrapolate)
-        value = fitness.extrapolated(v);
-      else if (!fitness.exact<false>(v, value))
-        return false;
+      if (!evaluate_lanes(extrapolate, value)) return false;
       for (int lane = 0; lane < lanes; ++lane) out[begin + lane] = get(value, lane);
     }
+    return true;
+  }
+
+  // The same of the lanes that are put already; does not count them.
+  bool evaluate_lanes(bool extrapolate, Lane &value) {
+    if (!extrapolate) return fitness.exact<false>(v, value);
+    value = fitness.extrapolated(v);
     return true;
   }
 
