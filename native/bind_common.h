@@ -27,27 +27,26 @@ inline nb::object to_numpy(const std::vector<double> &values) {
 }
 
 struct PythonCallback {
-  nb::object function;  // (term, q, frames) -> (residual, jacobian)
+  nb::object function;  // (term, q, whether its Jacobian is wanted) -> (residual, jacobian)
   const Problem *problem;
 };
 
-inline bool call_python(void *context, int term, const double *q, const double *frames, double *residual,
-                        double *jacobian) {
+inline bool call_python(void *context, int term, const double *q, double *residual, double *jacobian) {
   auto &callback = *static_cast<PythonCallback *>(context);
   nb::gil_scoped_acquire acquire;
   if (PyErr_Occurred()) return false;
   try {
     const ProblemView v = callback.problem->view();
     const Term &t = v.terms[term];
-    nb::object result = callback.function(term, to_numpy({q, q + v.dof}), to_numpy({frames, frames + 24}));
+    nb::object result = callback.function(term, to_numpy({q, q + v.dof}), jacobian != nullptr);
     const auto pair = nb::cast<std::tuple<Input<double>, Input<double>>>(result);
     const auto &[r, J] = pair;
-    if (r.size() != size_t(t.rows) || J.size() != size_t(t.rows) * size_t(t.variable_count)) {
+    if (r.size() != size_t(t.rows) || (jacobian && J.size() != size_t(t.rows) * size_t(t.variable_count))) {
       PyErr_SetString(PyExc_ValueError, "a goal returned residuals or a Jacobian of another shape than it declared.");
       return false;
     }
     std::copy(r.data(), r.data() + r.size(), residual);
-    std::copy(J.data(), J.data() + J.size(), jacobian);
+    if (jacobian) std::copy(J.data(), J.data() + J.size(), jacobian);
     for (size_t k = 0; k < r.size(); ++k)
       if (!std::isfinite(residual[k])) {
         PyErr_SetString(PyExc_ValueError, "a goal returned a residual that is not finite.");

@@ -340,8 +340,8 @@ void bind_problem(nb::module_ &m) {
                    })
       .def("evaluate", &evaluate_rows, "targets"_a, "posture"_a, "variables"_a, "priority"_a = 1000,
            "world"_a = nb::none(), "Weighted residuals (N, rows) and their Jacobians (N, rows, variables).")
-      .def("extrapolate", &extrapolate_points, "posture"_a, "from"_a, "variables"_a,
-           "Poses (N, points, 3, 4) of the problem's points, to first order from where they are at `from`.")
+      .def("extrapolate", &extrapolate_points, "posture"_a, "start"_a, "variables"_a,
+           "Poses (N, points, 3, 4) of the problem's points, to first order from where they are at `start`.")
       .def("solve", &solve_one, "targets"_a, "posture"_a, "settings"_a, "base"_a = nb::none(), "valid"_a = nb::none(),
            "callback"_a = nb::none(), "world"_a = nb::none(), "certain_world"_a = nb::none(), "margin"_a = 0.0,
            "touches"_a = nb::none(), "guide"_a = nb::none(), "guide_point"_a = nb::none(), "hints"_a = nb::none())

@@ -84,28 +84,28 @@ inline void joints_term(const ProblemView &v, const Situation &s, Evaluation &e,
   }
 }
 
+// A user's code costs more than everything else here: it is asked for Jacobians only where they are needed, and once
+// for lanes that are all the same.
+template <bool kDerive>
 inline bool callback_term(const ProblemView &v, const Situation &s, Evaluation &e, const Term &term, int index,
                           double *buffer) {
   const int n = v.variable_count;
-  double frames[24];
   double *q = buffer, *residual = q + v.dof, *jacobian = residual + term.rows;
+  for (int i = 0; i < v.dof; ++i) q[i] = s.posture[i];
   for (int lane = 0; lane < kWidth; ++lane) {
-    for (int i = 0; i < v.dof; ++i) q[i] = s.posture[i];
-    for (int i = 0; i < n; ++i) q[v.sources[i]] = get(e.q[i], lane);
-    for (int k = 0; k < 2; ++k) {
-      const int index_of = k == 0 ? term.frame : term.reference;
-      if (index_of < 0) continue;
-      const Frame &f = e.points[index_of];
-      const Lane *columns[4] = {&f.x.x, &f.y.x, &f.z.x, &f.p.x};
-      for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 4; ++c) frames[12 * k + (c < 3 ? 3 * r + c : 9 + r)] = get(columns[c][r], lane);
+    bool first = lane == 0;
+    for (int i = 0; i < n; ++i) first = first || get(e.q[i], lane) != get(e.q[i], 0);
+    if (first) {
+      for (int i = 0; i < n; ++i) q[v.sources[i]] = get(e.q[i], lane);
+      if (!s.callback(s.context, index, q, residual, kDerive ? jacobian : nullptr)) return false;
     }
-    if (!s.callback(s.context, index, q, frames, residual, jacobian)) return false;
     for (int k = 0; k < term.rows; ++k) {
-      set(e.residual[term.row + k], lane, residual[k]);
-      for (int i = 0; i < term.variable_count; ++i)
-        set(e.jacobian[size_t(term.row + k) * n + v.term_variables[term.variables + i]], lane,
-            jacobian[k * term.variable_count + i]);
+      Lane &row = e.residual[term.row + k];
+      set(row, lane, first ? residual[k] : get(row, 0));
+      for (int i = 0; kDerive && i < term.variable_count; ++i) {
+        Lane &slope = e.jacobian[size_t(term.row + k) * n + v.term_variables[term.variables + i]];
+        set(slope, lane, first ? jacobian[k * term.variable_count + i] : get(slope, 0));
+      }
     }
   }
   return true;
@@ -180,7 +180,7 @@ inline bool evaluate_term(const ProblemView &v, const Situation &s, Evaluation &
       contacts_term(v, s, e, term);
       break;
     case TermKind::callback:
-      if (!callback_term(v, s, e, term, t, buffer)) return false;
+      if (!callback_term<kDerive>(v, s, e, term, t, buffer)) return false;
       break;
     default:
       frame_term<kDerive>(v, s, e, term);

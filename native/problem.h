@@ -133,10 +133,9 @@ struct ProblemView {
   double fixed_moment[3];  // mass times position of what the base carries
 };
 
-// Evaluates a user's goal: `frames` are 12 numbers (R row major, p) of the term's frame and reference.
-// Returns false when the user's code failed; the search then stops.
-using Callback = bool (*)(void *context, int term, const double *q, const double *frames, double *residual,
-                          double *jacobian);
+// Evaluates a user's goal, and its Jacobian where one is wanted (not null). Returns false when the user's code failed;
+// the search then stops.
+using Callback = bool (*)(void *context, int term, const double *q, double *residual, double *jacobian);
 
 struct SearchOptions {
   int32_t islands = 4;

@@ -153,6 +153,7 @@ class Solve {
       : problem_(problem),
         request_(request),
         view_(problem.view()),
+        options_(request.options),
         kernels_(active_search_kernels()),
         island_(request.options.method.kind == MethodKind::memetic
                     ? kernels_.island
@@ -169,6 +170,11 @@ class Solve {
       world_ = request.world->view(), certain_ = request.certain_world->view();
       if (problem.demands() < view_.variable_count) rounds_ = kConfinedRounds;
     }
+    round_evaluations_ = int64_t(options_.round_iterations) * 8;
+    if (view_.callback_count > 0) {  // a user's code may be slow: the clock is looked at after every iteration
+      options_.round_iterations = 1;
+      round_evaluations_ = options_.method.kind == MethodKind::memetic ? 8 : 1;
+    }
   }
 
   Outcome run() {
@@ -178,8 +184,8 @@ class Solve {
     if (request_.guide) follow_guide();
     take_hints();
     static thread_local Pool pool;
-    const size_t bytes = island_.bytes(view_, request_.options);
-    const int islands = request_.options.islands;
+    const size_t bytes = island_.bytes(view_, options_);
+    const int islands = options_.islands;
     // The first island's first round settles most problems: others are set up only when they are needed.
     islands_.resize(size_t(islands));
     char *memory = pool.get(bytes * size_t(islands));
@@ -246,7 +252,7 @@ class Solve {
     for (int k = 0; k < kApproaches || (least >= 1e300 && k < kMostApproaches); ++k) {
       if (k > 0 && least < 1e300 && elapsed() > request_.timeout) break;
       std::vector<double> tried = nearest;
-      const double cost = kernels_.approach(view_, request_.options, state.memory, state.control, tried.data());
+      const double cost = kernels_.approach(view_, options_, state.memory, state.control, tried.data());
       if (cost < least) least = cost, nearest = tried;
     }
     if (least >= 1e300) return;
@@ -261,15 +267,15 @@ class Solve {
     for (IslandState &state : islands_)
       if (state.started && (!best || state.control.best_cost < best->control.best_cost)) best = &state;
     best->control.trace = nullptr;
-    if (request_.options.method.kind != MethodKind::memetic) {  // what follows works on the memetic search's memory
+    if (options_.method.kind != MethodKind::memetic) {  // what follows works on the memetic search's memory
       static thread_local Pool pool;
-      best->memory = pool.get(kernels_.island.bytes(view_, request_.options));
+      best->memory = pool.get(kernels_.island.bytes(view_, options_));
       const Counts counts = best->control.counts;
-      kernels_.island.start(view_, request_.options, best->memory, best->control);
+      kernels_.island.start(view_, options_, best->memory, best->control);
       best->control.counts = counts;
     }
     if (request_.world) return approach_among_contacts(*best);
-    best->control.best_cost = kernels_.polish(view_, request_.options, best->memory, best->control, best->best.data());
+    best->control.best_cost = kernels_.polish(view_, options_, best->memory, best->control, best->best.data());
   }
 
   // Improves the answer's preferences while its musts keep within tolerance.
@@ -277,19 +283,19 @@ class Solve {
     static thread_local Pool pool;
     const RefineKernels &kernels = active_refine_kernels();
     IslandState state;
-    state.memory = pool.get(kernels.bytes(view_, request_.options));
-    prepare(state, request_.options.islands);
+    state.memory = pool.get(kernels.bytes(view_, options_));
+    prepare(state, options_.islands);
     IslandControl &c = state.control;
     std::vector<double> from(seed_.size());
     for (size_t i = 0; i < from.size(); ++i) from[i] = outcome_.q[size_t(view_.sources[i])];
     state.best = from;
     c.seed = from.data(), c.best = state.best.data();
-    kernels.start(view_, request_.options, state.memory, c);
+    kernels.start(view_, options_, state.memory, c);
     outcome_.preference = c.best_cost;
     const double begin = elapsed();
     int64_t last = 0;
     while (true) {
-      const RoundEnd ended = kernels.round(view_, request_.options, state.memory, c);
+      const RoundEnd ended = kernels.round(view_, options_, state.memory, c);
       if (ended == RoundEnd::failed) {
         end(Ending::failed, true);
         break;
@@ -305,7 +311,7 @@ class Solve {
           last = c.counts.refined;
         }
       }
-      if (c.best_cost < kNothingLeft || c.counts.refined - last > request_.options.refine_patience) break;
+      if (c.best_cost < kNothingLeft || c.counts.refined - last > options_.refine_patience) break;
       if (request_.refine_evaluations >= 0 ? c.counts.evaluations >= request_.refine_evaluations
                                            : elapsed() - begin > request_.refine)
         break;
@@ -365,7 +371,7 @@ class Solve {
   bool first_generation() {
     best_ = seed_;
     PoseElement element = first_element(best_.data());
-    active_first_generation_kernels().solve_one(view_, problem_.pose(), request_.options, first_memory(), element);
+    active_first_generation_kernels().solve_one(view_, problem_.pose(), options_, first_memory(), element);
     outcome_.profile.search = elapsed();
     outcome_.counts.evaluations += element.evaluations, outcome_.counts.starts += element.starts;
     outcome_.counts.random_starts = element.starts - 1;
@@ -429,7 +435,7 @@ class Solve {
  private:
   // Islands worker, worker + workers, ... round by round, in the order that decides who wins.
   void carry(int worker, int workers) {
-    const int islands = request_.options.islands;
+    const int islands = options_.islands;
     for (int64_t turn = 0;; ++turn)
       for (int island = worker; island < islands; island += workers)
         for (int64_t generation = turn * rounds_; generation < (turn + 1) * rounds_; ++generation) {
@@ -441,7 +447,7 @@ class Solve {
 
   // How many rounds come before this one where all islands take turns of rounds_ rounds each.
   int64_t rank(int64_t generation, int island) const {
-    return (generation / rounds_ * request_.options.islands + island) * rounds_ + generation % rounds_;
+    return (generation / rounds_ * options_.islands + island) * rounds_ + generation % rounds_;
   }
 
   bool finished(int64_t generation, int island) {
@@ -449,8 +455,7 @@ class Solve {
     if (here > winner_.load(std::memory_order_acquire)) return true;
     if (stop_.load(std::memory_order_relaxed)) return true;
     if (generation == 0 && island == 0) return false;
-    const int64_t round = int64_t(request_.options.round_iterations) * 8;
-    if (request_.evaluations >= 0 && here * round + outcome_.counts.evaluations >= request_.evaluations)
+    if (request_.evaluations >= 0 && here * round_evaluations_ + outcome_.counts.evaluations >= request_.evaluations)
       return end(Ending::evaluations, false);
     if (request_.attempts >= 0 && starts_.load(std::memory_order_relaxed) >= request_.attempts)
       return end(Ending::attempts, true);
@@ -509,7 +514,7 @@ class Solve {
 
   void start(IslandState &state, int island) {
     prepare(state, island);
-    island_.start(view_, request_.options, state.memory, state.control);
+    island_.start(view_, options_, state.memory, state.control);
     state.started = true;
   }
 
@@ -520,23 +525,23 @@ class Solve {
     IslandControl &c = state.control;
     const int64_t starts = c.counts.starts;
     // A candidate that is turned away ends a round early: the rounds that follow it are paid from the same purse.
-    const int64_t purse = c.counts.evaluations + int64_t(request_.options.round_iterations) * 8;
-    c.purse = (generation + 1) * int64_t(request_.options.round_iterations) * 8;
+    const int64_t purse = c.counts.evaluations + round_evaluations_;
+    c.purse = (generation + 1) * round_evaluations_;
     while (true) {
-      const RoundEnd ended = island_.round(view_, request_.options, state.memory, c);
+      const RoundEnd ended = island_.round(view_, options_, state.memory, c);
       if (ended == RoundEnd::failed) {
         end(Ending::failed, true);
         return;
       }
       if (ended == RoundEnd::exhausted) {
-        if (exhausted_.fetch_add(1) + 1 >= request_.options.islands) end(Ending::attempts, true);
+        if (exhausted_.fetch_add(1) + 1 >= options_.islands) end(Ending::attempts, true);
         state.exhausted = true;
         break;
       }
       if (ended == RoundEnd::running) break;
       if (accept(state, generation, island)) break;
       if (stop_.load(std::memory_order_relaxed)) break;
-      island_.reject(view_, request_.options, state.memory, c);
+      island_.reject(view_, options_, state.memory, c);
       if (c.counts.evaluations >= purse) break;
       if (std::isfinite(request_.timeout) && elapsed() > request_.timeout) break;
     }
@@ -605,7 +610,7 @@ class Solve {
     errors.resize(size_t(view_.term_count));
     for (int t = 0; t < view_.term_count; ++t) {
       const Term &term = view_.terms[t];
-      errors[size_t(t)] = term.kind == TermKind::callback   ? callback_error(verifier, term, t, posture)
+      errors[size_t(t)] = term.kind == TermKind::callback   ? callback_error(term, t, posture)
                           : term.kind == TermKind::contacts ? contact_error(t, posture)
                                                             : verifier.error(view_, term, data_.data(), posture.data());
     }
@@ -627,14 +632,9 @@ class Solve {
     return kernels_.contact_error(view_, pool.get(kernels_.evaluation_bytes(view_)), control, term);
   }
 
-  double callback_error(const Verifier &verifier, const Term &term, int index, const std::vector<double> &posture) {
-    double frames[24] = {};
-    for (int k = 0; k < 2; ++k) {
-      const int point = k == 0 ? term.frame : term.reference;
-      if (point >= 0) std::memcpy(frames + 12 * k, &verifier.point(point), sizeof(Placement));
-    }
-    std::vector<double> residual(size_t(term.rows)), jacobian(size_t(term.rows) * size_t(term.variable_count) + 1);
-    if (!request_.callback(request_.context, index, posture.data(), frames, residual.data(), jacobian.data()))
+  double callback_error(const Term &term, int index, const std::vector<double> &posture) {
+    std::vector<double> residual(size_t(term.rows));
+    if (!request_.callback(request_.context, index, posture.data(), residual.data(), nullptr))
       return std::numeric_limits<double>::infinity();
     double square = 0;
     for (double r : residual) square += r * r;
@@ -691,6 +691,7 @@ class Solve {
   CollisionView world_{}, certain_{};
   std::vector<ActiveAxis> axes_;
   std::vector<LinkPoint> points_;
+  SearchOptions options_;
   const SearchKernels &kernels_;
   const IslandKernels island_;
   const Clock::time_point begin_;
@@ -704,6 +705,7 @@ class Solve {
   double next_check_ = 0.05;
   int64_t fruitless_ = 0;
   int64_t rounds_ = 1;  // of an island before the next one's turn
+  int64_t round_evaluations_;
   Outcome outcome_;
 };
 

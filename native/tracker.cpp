@@ -104,7 +104,7 @@ void Tracker::use(const Problem &problem, const std::vector<char> &held, const s
   int most_rows = 0;
   for (int t = 0; t < view_.term_count; ++t) most_rows = std::max(most_rows, int(view_.terms[t].rows));
   buffer_.assign(size_t(view_.dof) + size_t(most_rows) * (1 + n), 0.0);
-  user_residual_.assign(size_t(most_rows), 0.0), user_jacobian_.assign(size_t(most_rows) * n + 1, 0.0);
+  user_residual_.assign(size_t(most_rows), 0.0);
   errors_.assign(size_t(view_.term_count), 0.0);
   memory_.get(active_track_kernels().bytes(view_));
   active_track_kernels().start(view_, memory_.data());
@@ -349,12 +349,7 @@ bool Tracker::measure(Callback callback, void *context) {
     const Term &term = view_.terms[t];
     double &error = errors_[size_t(t)];
     if (term.kind == TermKind::callback) {
-      double frames[24] = {};
-      for (int k = 0; k < 2; ++k) {
-        const int point = k == 0 ? term.frame : term.reference;
-        if (point >= 0) std::memcpy(frames + 12 * k, &verifier_.point(point), sizeof(Placement));
-      }
-      if (!callback(context, t, shown_.q.data(), frames, user_residual_.data(), user_jacobian_.data())) return false;
+      if (!callback(context, t, shown_.q.data(), user_residual_.data(), nullptr)) return false;
       double square = 0;
       for (int k = 0; k < term.rows; ++k) square += user_residual_[size_t(k)] * user_residual_[size_t(k)];
       error = std::sqrt(square);

@@ -100,7 +100,7 @@ class Tracker {
   Lookahead lookahead_;
 
   Verifier verifier_;
-  std::vector<double> errors_, user_residual_, user_jacobian_;
+  std::vector<double> errors_, user_residual_;
   std::vector<unsigned char> saturation_;
   double error_ = 0;
   bool within_ = false;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 from typing import Any
 
 import numpy as np
@@ -280,3 +281,45 @@ def test_batches_with_python_goals_are_solved_one_by_one(panda: Robot) -> None:
     alone = problem.solve(points[1], seed=panda.random(0), evaluations=500, rng=(0, 1))
     assert (alone.q == batch.q[1]).all()
     assert batch.errors[problem.goal_names[1]]["residual"].max() < 1e-5
+
+
+class Far(goals.Goal):
+    """Out of reach, and it counts how often it is asked."""
+
+    links = ("panda_hand",)
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        super().__init__()
+        self.seconds, self.asked, self.derived = seconds, 0, 0
+
+    def residual(self, q: np.ndarray, poses: np.ndarray) -> np.ndarray:
+        self.asked += 1
+        time.sleep(self.seconds)
+        return poses[0, :3, 3] - np.array([5.0, 0.0, 0.0])
+
+    def jacobian(self, q: np.ndarray, poses: np.ndarray) -> tuple[None, np.ndarray]:
+        self.derived += 1
+        by_links = np.zeros((3, 1, 6))
+        by_links[:, 0, :3] = np.eye(3)
+        return None, by_links
+
+
+@pytest.mark.parametrize(("method", "derives"), [("jac", True), ("lma", True), ("gd_c", False), ("pso", False)])
+def test_code_of_the_user_is_asked_once_for_a_posture_and_derived_where_needed(panda, method, derives):
+    goal = Far()
+    problem = Problem(panda, [goal])
+    goal.asked = goal.derived = 0
+    solution = problem.solve(method=method, evaluations=64, rng=0)
+    assert not solution.success
+    # Verification asks once more, in the end.
+    assert goal.asked <= solution.evaluations + 2
+    assert (goal.derived > 0) == derives
+
+
+@pytest.mark.parametrize("method", ["memetic", "jac", "kdl", "lma", "gd_c", "pso", "bio1_ros"])
+def test_slow_code_of_the_user_ends_an_iteration_after_the_timeout(panda, method):
+    goal = Far(seconds=0.002)
+    problem = Problem(panda, [goal])
+    solution = problem.solve(method=method, timeout=0.004, rng=0)
+    iteration = {"memetic": 8, "pso": 40, "bio1_ros": 80}.get(method, 9)
+    assert solution.evaluations <= iteration + 4

@@ -23,6 +23,7 @@ from memetik.robot.transforms import inverse, rotation_exp
 
 _STEP = 1e-6  # of central differences, metres and radians
 _AXES = np.arange(3)
+_NOTHING = np.empty((0, 0))
 _TURNS = rotation_exp(_STEP * np.eye(3))  # about x, y, z by a step; their transposes turn back
 
 
@@ -46,8 +47,13 @@ class UserTerm:
             )
         self.rows = len(self._residual(*self._arguments(robot.neutral)[:2]))
 
-    def __call__(self, q: np.ndarray, base: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Residual (rows,) and Jacobian (rows, len(entries)); `base` moves the robot's base elsewhere."""
+    def __call__(
+        self, q: np.ndarray, base: np.ndarray | None = None, derive: bool = True
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Residual (rows,) and Jacobian (rows, len(entries)), empty where it is not wanted.
+
+        `base` moves the robot's base elsewhere.
+        """
         values, poses, motions = self._arguments(q, base)
         residual = self._residual(values, poses)
         if residual.shape != (self.rows,):
@@ -55,6 +61,8 @@ class UserTerm:
                 f"{type(self.goal).__name__}.residual returned {len(residual)} numbers, and {self.rows} at first: "
                 "their number must not change."
             )
+        if not derive:
+            return residual, _NOTHING
         by_joints, by_links = self._derivative(values, poses)
         jacobian = np.zeros((self.rows, self.robot.dof))
         if by_joints is not None:
@@ -129,17 +137,18 @@ def add_user_term(compiler: Compiler, goal: Goal) -> None:
 
 def make_callback(
     terms: Mapping[int, UserTerm], variables: Sequence[int], base: np.ndarray | None = None
-) -> Callable[[int, np.ndarray, Any], tuple[np.ndarray, np.ndarray]]:
-    """What the core calls for terms of the user's own, by the core's numbers: (term, q, frames) -> residual, Jacobian.
+) -> Callable[[int, np.ndarray, bool], tuple[np.ndarray, np.ndarray]]:
+    """What the core calls for terms of the user's own, by the core's numbers: (term, q, derive) -> residual, Jacobian.
 
-    The Jacobian has a column for each entry of q that the term depends on and that is a variable of the problem.
+    The Jacobian has a column for each entry of q that the term depends on and that is a variable of the problem; it is
+    empty where it is not wanted.
     """
     active = set(variables)
     columns = {number: [k for k, entry in enumerate(term.entries) if entry in active] for number, term in terms.items()}
 
-    def evaluate(number: int, q: np.ndarray, frames: Any) -> tuple[np.ndarray, np.ndarray]:
-        residual, jacobian = terms[number](q, base)
-        return residual, np.ascontiguousarray(jacobian[:, columns[number]])
+    def evaluate(number: int, q: np.ndarray, derive: bool) -> tuple[np.ndarray, np.ndarray]:
+        residual, jacobian = terms[number](q, base, derive)
+        return residual, np.ascontiguousarray(jacobian[:, columns[number]]) if derive else jacobian
 
     return evaluate
 
