@@ -277,6 +277,7 @@ void bind_problem(nb::module_ &m) {
                      shares["setup"] = o.profile.setup, shares["search"] = o.profile.search,
                      shares["verify"] = o.profile.verify;
                      shares["predicates"] = o.profile.predicates, shares["refine"] = o.profile.refine;
+                     shares["contacts"] = o.profile.contacts;
                      return shares;
                    })
       .def_prop_ro("trace",

@@ -103,22 +103,33 @@ MEMETIK_INLINE Mask mask_of(unsigned lanes) {
   return x > Lane(0.5);
 }
 
+// Counts the time until it goes out of scope as that of contacts.
+struct ContactTime {
+  int64_t &sum;
+  const int64_t begin = ticks();
+  explicit ContactTime(IslandControl &c) : sum(c.counts.contact_ticks) {}
+  ~ContactTime() { sum += ticks() - begin; }
+};
+
 // Of the lanes given, those with a clearance below the margin.
-inline unsigned blocked_lanes(const IslandControl &c, const Evaluation &e, unsigned lanes) {
+inline unsigned blocked_lanes(IslandControl &c, const Evaluation &e, unsigned lanes) {
   if (!lanes) return 0;
+  const ContactTime time(c);
   return bits(collides(*c.collision, c.collision_axes, e.axes, c.margin, ~mask_of(lanes))) & lanes;
 }
 
 // Of the lanes given, those that are free of contacts beyond doubt.
-inline unsigned certain_lanes(const IslandControl &c, const Evaluation &e, unsigned lanes) {
+inline unsigned certain_lanes(IslandControl &c, const Evaluation &e, unsigned lanes) {
   if (!c.collision || !lanes) return lanes;
+  const ContactTime time(c);
   return lanes & ~bits(collides(*c.certain, c.collision_axes, e.axes, c.margin, ~mask_of(lanes)));
 }
 
 // Adds the hinges of the lanes that push to the step's gradient and matrix; the others see the musts alone. Returns
 // what the hinges cost.
-inline Lane add_hinges(const ProblemView &v, const IslandControl &c, Evaluation &e, Step &s, const Confined &confined,
+inline Lane add_hinges(const ProblemView &v, IslandControl &c, Evaluation &e, Step &s, const Confined &confined,
                        double weight = kHingeWeight) {
+  const ContactTime time(c);
   Lane margin(-kFar);
   for (int lane = 0; lane < kWidth; ++lane)
     if (confined.pushing[lane]) set(margin, lane, c.hinge_margin);

@@ -181,7 +181,9 @@ class Solve {
     if (view_.variable_count == 0) return check_only();
     if (request_.first_generation && is_closed(problem_, request_) && closed_form()) return conclude();
     if (request_.first_generation && is_plain(problem_, request_) && first_generation()) return conclude();
+    const double before = elapsed();
     if (request_.guide) follow_guide();
+    const double following = elapsed() - before;
     take_hints();
     static thread_local Pool pool;
     const size_t bytes = island_.bytes(view_, options_);
@@ -190,7 +192,7 @@ class Solve {
     islands_.resize(size_t(islands));
     char *memory = pool.get(bytes * size_t(islands));
     for (int i = 0; i < islands; ++i) islands_[size_t(i)].memory = memory + bytes * size_t(i);
-    outcome_.profile.setup = elapsed();
+    outcome_.profile.setup = elapsed() - following;
     advance(0, 0);
     const bool alone = request_.valid || request_.trace || view_.callback_count > 0 || request_.collect > 0;
     if (request_.threads > 1 && islands > 1 && !alone && !finished(0, 1)) {
@@ -231,6 +233,7 @@ class Solve {
     Outcome outcome = Solve(*request_.guide, first).run();
     outcome_.counts = outcome.counts;
     outcome_.profile.verify = outcome.profile.verify, outcome_.profile.predicates = outcome.profile.predicates;
+    outcome_.profile.contacts = outcome.profile.contacts, outcome_.counts.contact_ticks = 0;
     if (outcome.ending == Ending::failed || outcome.ending == Ending::interrupted) end(outcome.ending, true);
     outcome_.guided = outcome.success;
     if (outcome.success) guided_ = std::move(outcome.q);
@@ -324,6 +327,7 @@ class Solve {
       }
     }
     outcome_.counts.evaluations += c.counts.evaluations;
+    outcome_.counts.contact_ticks += c.counts.contact_ticks;
     outcome_.counts.refined = c.counts.refined;
   }
 
@@ -358,6 +362,7 @@ class Solve {
     } else {
       count = kernels.solve_closed(view_, problem_.pose(), form, first_memory(), element, answers);
     }
+    outcome_.profile.search = elapsed();
     outcome_.counts.evaluations = element.evaluations, outcome_.counts.starts = element.starts;
     for (int k = 0; k < count && !outcome_.success; ++k) {
       const double *answer = answers + k * view_.variable_count;
@@ -421,6 +426,7 @@ class Solve {
     prepare(state, 0);
     const Contact contact =
         kernels_.contact(view_, pool.get(kernels_.evaluation_bytes(view_)), state.control, variables);
+    if (request_.threads == 1) outcome_.counts.contact_ticks += state.control.counts.contact_ticks;
     return contact != Contact::touching && allowed(posture, contact == Contact::free);
   }
 
@@ -569,6 +575,7 @@ class Solve {
     if ((certain && !request_.valid) || posture == guided_) return true;
     const double begin = elapsed();
     const bool free = certain || (request_.touches && !request_.touches(posture.data()));
+    if (request_.threads == 1) outcome_.profile.contacts += elapsed() - begin;
     const bool agreed = free && (!request_.valid || request_.valid(posture.data()));
     if (request_.threads == 1) outcome_.profile.predicates += elapsed() - begin;
     return agreed;
@@ -668,6 +675,7 @@ class Solve {
       total.evaluations += own.evaluations, total.starts += own.starts, total.random_starts += own.random_starts;
       total.bred_starts += own.bred_starts, total.wipeouts += own.wipeouts, total.rejected += own.rejected;
       total.blocked += own.blocked, total.generations += own.generations;
+      total.contact_ticks += own.contact_ticks;
       if (state.control.best_cost < best) best = state.control.best_cost, best_ = state.best;
     }
     if (!outcome_.answers.empty()) {
@@ -682,6 +690,9 @@ class Solve {
       if (outcome_.ending != Ending::failed) measure(outcome_.q, outcome_.errors);
     }
     outcome_.seconds = elapsed();
+    const int64_t passed = ticks() - begin_ticks_;
+    if (request_.threads == 1 && passed > 0)
+      outcome_.profile.contacts += outcome_.seconds * double(outcome_.counts.contact_ticks) / double(passed);
     return std::move(outcome_);
   }
 
@@ -695,6 +706,7 @@ class Solve {
   const SearchKernels &kernels_;
   const IslandKernels island_;
   const Clock::time_point begin_;
+  const int64_t begin_ticks_ = ticks();
   std::vector<double> data_, posture_, seed_, best_;
   std::vector<double> guided_, hints_;  // the guide's answer; active variables of the postures to start from
   std::vector<IslandState> islands_;

@@ -57,9 +57,9 @@ struct Generation {
   double cost[8];
 };
 
-// Seconds by what was done in them.
+// Seconds by what was done in them; those on contacts, by the fast model and by exact geometry, are part of the others.
 struct Profile {
-  double setup, search, verify, predicates, refine;
+  double setup, search, verify, predicates, refine, contacts;
 };
 
 struct Answer {

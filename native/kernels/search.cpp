@@ -187,7 +187,7 @@ RoundEnd offer_kept(const ProblemView &v, Island &island, IslandControl &c, int 
 
 // Of the lanes with an answer, those that exact geometry need not decide on. The others are pushed further from what
 // they nearly touch; the first of them is kept.
-unsigned set_doubtful_aside(const ProblemView &v, Island &island, const IslandControl &c, unsigned inside) {
+unsigned set_doubtful_aside(const ProblemView &v, Island &island, IslandControl &c, unsigned inside) {
   Confined &confined = island.confined;
   const unsigned certain = certain_lanes(c, island.now, inside);
   for (int lane = 0; lane < kWidth; ++lane) {
@@ -222,8 +222,10 @@ unsigned renew(const ProblemView &v, const SearchOptions &o, Island &island, Isl
                unsigned inside, unsigned blocked) {
   Confined &confined = island.confined;
   Lane free(0.0);
-  if (blocked && c.redundant && c.collision->chain_count > 0)
+  if (blocked && c.redundant && c.collision->chain_count > 0) {
+    const ContactTime time(c);
     free = free_length(*c.collision, c.collision_axes, island.now.axes, c.margin);
+  }
   const unsigned progressing = bits(merit < (1.0 - o.progress) * island.last_cost);
   unsigned fresh = 0;
   for (int lane = 0; lane < kWidth; ++lane) {
@@ -410,7 +412,7 @@ double approach(const ProblemView &v, const SearchOptions &o, void *memory, Isla
     c.counts.evaluations += kWidth;
     const Lane cost = cost_of(v, island.now, true);
     unsigned better = bits(cost < Lane(best));
-    if (better) better &= ~bits(collides(*c.certain, c.collision_axes, island.now.axes, c.margin, ~mask_of(better)));
+    better = certain_lanes(c, island.now, better);
     for (int lane = 0; lane < kWidth; ++lane) {
       if (!(better >> lane & 1) || get(cost, lane) >= best) continue;
       best = get(cost, lane);
@@ -451,7 +453,7 @@ double contact_error(const ProblemView &v, void *memory, const IslandControl &c,
   return get(contacts_value(*c.certain, c.collision_axes, e.axes, v.variable_count, term, row, e.contact_row), 0);
 }
 
-Contact contact(const ProblemView &v, void *memory, const IslandControl &c, const double *q) {
+Contact contact(const ProblemView &v, void *memory, IslandControl &c, const double *q) {
   Arena arena{static_cast<char *>(memory), 0};
   Evaluation e;
   e.layout(v, arena);

@@ -221,3 +221,11 @@ def test_errors_in_stand_ins_come_through_from_a_batch():
     problem = mk.Problem(mk.load_robot("ur5"), [Pose("tool0")], scene=Broken())
     with pytest.raises(RuntimeError, match="no sensor"):
         problem.solve(np.array([transform((0.4, 0.1, 0.4))] * 2))
+
+
+def test_the_time_for_contacts_is_told_apart(elise):
+    problem, surroundings = tank(elise)
+    solution = problem.solve(surroundings.targets[0], rng=0, evaluations=100_000)
+    assert 0.0 < solution.profile["contacts"] < solution.time
+    free = mk.Problem(elise, [Pose("tip")]).solve(surroundings.targets[0], rng=0)
+    assert free.profile["contacts"] == 0.0

@@ -35,5 +35,5 @@ def test_selecting_by_preference_needs_one(robot):
 
 def test_profile_and_counts_are_kept(robot):
     solution = mk.Problem(robot, [mk.Pose(robot.tip)]).solve(robot.pose(robot.tip, robot.neutral), profile=True)
-    assert set(solution.profile) == {"setup", "search", "verify", "predicates", "refine"}
+    assert set(solution.profile) == {"setup", "search", "verify", "predicates", "refine", "contacts"}
     assert solution.statistics["evaluations"] == solution.evaluations > 0

@@ -110,7 +110,11 @@ class Solution:
 
     @property
     def profile(self) -> dict[str, float]:
-        """Seconds by what was done in them: setup, search, verify, predicates, refine."""
+        """Seconds by what was done in them: setup, search, verify, predicates, refine.
+
+        And "contacts", part of the others: questions about contacts to the fast model and to exact geometry. With
+        several threads verify, predicates and contacts are not told apart.
+        """
         return dict(self._data.profile)
 
     @property
