@@ -50,11 +50,14 @@ void bind_methods(nb::module_ &m) {
       .def_rw("population", &Bio1Options::population)
       .def_rw("elites", &Bio1Options::elites)
       .def_rw("exploitation", &Bio1Options::exploitation)
+      .def_prop_rw("elite_selection", enum_getter(&Bio1Options::elite_selection),
+                   enum_setter(&Bio1Options::elite_selection))
       .def_rw("numeric_gradient", &Bio1Options::numeric_gradient)
       .def_rw("adoption", &Bio1Options::adoption)
       .def_rw("exploit", &Bio1Options::exploit)
       .def_rw("wipeout", &Bio1Options::wipeout)
-      .def_rw("random_weights", &Bio1Options::random_weights);
+      .def_rw("random_weights", &Bio1Options::random_weights)
+      .def_rw("parallel_elites", &Bio1Options::parallel_elites);
   nb::class_<Bio1RosOptions>(m, "Bio1RosOptions")
       .def(nb::init<>())
       .def_rw("population", &Bio1RosOptions::population)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <mutex>
@@ -38,5 +39,120 @@ void parallel(int64_t count, int threads, const Work &work) {
   for (std::thread &other : others) other.join();
   if (failure) std::rethrow_exception(failure);
 }
+
+// Threads that wait for small pieces of work and do them while the caller goes on. Handing over allocates nothing; who
+// waits spins for a moment before sleeping, as the next piece comes soon as a rule.
+class Helpers {
+ public:
+  using Work = void (*)(void *context, int job);
+  static constexpr int kMostJobs = (1 << 20) - 1;
+
+  explicit Helpers(int count) {
+    threads_.reserve(size_t(count));
+    try {
+      for (int i = 0; i < count; ++i) threads_.emplace_back([this] { serve(); });
+    } catch (const std::system_error &) {  // the system grants no more threads: those there are do the work
+    }
+  }
+  ~Helpers() {
+    {
+      const std::lock_guard<std::mutex> lock(guard_);
+      ticket_.store(kOver);
+    }
+    woken_.notify_all();
+    for (std::thread &thread : threads_) thread.join();
+  }
+  Helpers(const Helpers &) = delete;
+  Helpers &operator=(const Helpers &) = delete;
+
+  // Jobs 0 to jobs - 1; `finish` comes before the next `begin`.
+  void begin(Work work, void *context, int jobs) {
+    work_ = work, context_ = context;
+    left_.store(jobs, std::memory_order_relaxed);
+    const uint64_t round = (ticket_.load(std::memory_order_relaxed) >> 40) + 1;
+    ticket_.store((round & kRounds) << 40 | uint64_t(jobs), std::memory_order_seq_cst);
+    if (sleeping_.load(std::memory_order_seq_cst) == 0) return;
+    {
+      const std::lock_guard<std::mutex> lock(guard_);
+    }
+    woken_.notify_all();
+  }
+
+  void finish() {
+    while (do_one()) {
+    }
+    for (int spin = 0; left_.load(std::memory_order_acquire) > 0; ++spin) {
+      if (spin < kSpins) {
+        pause();
+        continue;
+      }
+      std::unique_lock<std::mutex> lock(guard_);
+      done_.wait(lock, [this] { return left_.load(std::memory_order_acquire) == 0; });
+    }
+  }
+
+ private:
+  static constexpr int kSpins = 4000;
+  static constexpr uint64_t kOver = ~uint64_t(0), kRounds = (1 << 23) - 1, kField = (1 << 20) - 1;
+
+  static bool has_job(uint64_t ticket) { return (ticket >> 20 & kField) < (ticket & kField); }
+
+  static void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#else
+    std::this_thread::yield();
+#endif
+  }
+
+  // Takes the next job of the round, if there is one left. What the round is about is read only after that: it cannot
+  // change while a job of it is not done.
+  bool do_one() {
+    uint64_t ticket = ticket_.load(std::memory_order_acquire);
+    do
+      if (ticket == kOver || !has_job(ticket)) return false;
+    while (!ticket_.compare_exchange_weak(ticket, ticket + kNext, std::memory_order_acq_rel));
+    work_(context_, int(ticket >> 20 & kField));
+    if (left_.fetch_sub(1, std::memory_order_acq_rel) > 1) return true;
+    {
+      const std::lock_guard<std::mutex> lock(guard_);
+    }
+    done_.notify_one();
+    return true;
+  }
+
+  void serve() {
+    for (int spin = 0;; ++spin) {
+      if (do_one()) {
+        spin = 0;
+        continue;
+      }
+      if (ticket_.load(std::memory_order_acquire) == kOver) return;
+      if (spin < kSpins) {
+        pause();
+        continue;
+      }
+      std::unique_lock<std::mutex> lock(guard_);
+      sleeping_.fetch_add(1, std::memory_order_seq_cst);
+      woken_.wait(lock, [this] {
+        const uint64_t ticket = ticket_.load(std::memory_order_seq_cst);
+        return ticket == kOver || has_job(ticket);
+      });
+      sleeping_.fetch_sub(1, std::memory_order_seq_cst);
+      spin = 0;
+    }
+  }
+
+  static constexpr uint64_t kNext = uint64_t(1) << 20;
+
+  // Round, next job and number of jobs in one word, so that nobody takes a job of a round that is over.
+  std::atomic<uint64_t> ticket_{0};
+  std::atomic<int> left_{0}, sleeping_{0};
+  Work work_ = nullptr;
+  void *context_ = nullptr;
+  std::mutex guard_;
+  std::condition_variable woken_, done_;
+  std::vector<std::thread> threads_;
+};
 
 }  // namespace memetik

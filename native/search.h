@@ -53,6 +53,15 @@ static inline __attribute__((always_inline)) int64_t ticks() {
 #endif
 }
 
+// Threads that an island may hand work to, for as long as the solve takes.
+struct Crew {
+  void *self;
+  // Jobs 0 to jobs - 1 are done on other threads while the caller goes on; no thread does a job twice.
+  void (*begin)(void *self, void (*work)(void *context, int job), void *context, int jobs);
+  // Does what nobody has begun, and returns when all is done.
+  void (*finish)(void *self);
+};
+
 // What the core tells an island, and what it learns from it.
 struct IslandControl {
   const double *data;     // the terms' data with this solve's targets
@@ -72,6 +81,7 @@ struct IslandControl {
   // Postures to start from before any other, active variables of each.
   const double *hints;
   int32_t hint_count;
+  const Crew *crew;  // null: the island is alone
   Random random;
   int32_t index;  // which island
   int64_t purse;  // evaluations of this island at which the round ends

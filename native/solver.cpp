@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "dispatch.h"
+#include "parallel.h"
 #include "placement.h"
 #include "verify.h"
 
@@ -219,6 +220,8 @@ class Solve {
     char *memory = nullptr;
     IslandControl control{};
     std::vector<double> candidate, best, buffer;
+    std::unique_ptr<Helpers> helpers;
+    Crew crew{};
     bool started = false, exhausted = false;
   };
 
@@ -518,8 +521,24 @@ class Solve {
     self.outcome_.trace.push_back(std::move(generation));
   }
 
+  // Threads that are left over when each island has one.
+  void hire(IslandState &state) {
+    const MethodOptions &method = options_.method;
+    const int helpers = request_.threads / options_.islands - 1;
+    if (method.kind != MethodKind::bio1 || !method.bio1.parallel_elites) return;
+    if (helpers < 1 || view_.callback_count > 0) return;
+    state.helpers = std::make_unique<Helpers>(std::min(helpers, method.bio1.elites));
+    state.crew = {state.helpers.get(),
+                  [](void *self, void (*work)(void *, int), void *context, int jobs) {
+                    static_cast<Helpers *>(self)->begin(work, context, jobs);
+                  },
+                  [](void *self) { static_cast<Helpers *>(self)->finish(); }};
+    state.control.crew = &state.crew;
+  }
+
   void start(IslandState &state, int island) {
     prepare(state, island);
+    hire(state);
     island_.start(view_, options_, state.memory, state.control);
     state.started = true;
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "methods/lbfgs.h"
+#include "methods/ranking.h"
 #include "methods/run.h"
 
 namespace memetik {
@@ -14,14 +15,25 @@ class Bio1 {
   static bool shares_seed(const SearchOptions &) { return true; }
 
   void layout(const ProblemView &v, const SearchOptions &o, Arena &arena) {
-    const size_t n = v.variable_count, size = o.method.bio1.population, terms = v.term_count;
+    const Bio1Options &b = o.method.bio1;
+    const size_t n = v.variable_count, size = b.population, terms = v.term_count;
+    const int workers = works_in_parallel(v, b) ? b.elites : 0;
     people_ = arena.take<Individual>(size);
     offspring_ = arena.take<Individual>(size);
     double *numbers = arena.take<double>(2 * size * (2 * n + terms));
-    pool_ = arena.take<int32_t>(size);
-    chosen_ = arena.take<uint8_t>(size);
+    pool_.layout(b.population, arena);
+    is_chosen_ = arena.take<uint8_t>(size);
+    chosen_ = arena.take<int32_t>(b.elites);
     solution_ = arena.take<double>(n);
+    best_ = arena.take<double>(n);
     lbfgs_.layout(int(n), arena);
+    workers_ = arena.take<Worker>(workers);
+    for (int k = 0; k < workers; ++k) {
+      Worker unplaced, &worker = arena.memory ? workers_[k] : unplaced;
+      worker.fitness.layout(v, arena);
+      worker.lbfgs.layout(int(n), arena);
+      worker.best = arena.take<double>(n);
+    }
     if (!arena.memory) return;
     for (size_t k = 0; k < 2 * size; ++k) {
       double *at = numbers + k * (2 * n + terms);
@@ -30,56 +42,75 @@ class Bio1 {
   }
 
   void begin(Run &run, const double *genes) {
+    const Bio1Options &b = run.o.method.bio1;
+    if (run.c.counts.starts <= 1 && works_in_parallel(run.v, b))
+      for (int k = 0; k < b.elites; ++k) workers_[k].fitness.start(run.v, run.o.method.fitness, run.c);
     for (int i = 0; i < run.n(); ++i) solution_[i] = genes[i];
     solution_fitness_ = kInfinity;
     found_ = false;
-    fresh_ = true;
+    go_to(Phase::populate);
   }
 
-  // One generation.
+  // One generation, or a part of one where it may take long: time is looked at in between.
   State step(Run &run) {
-    const Bio1Options &b = run.o.method.bio1;
-    if (fresh_) {
-      fresh_ = false;
-      if (!populate(run)) return State::failed;
+    do {
+      bool fine = true;
+      switch (phase_) {
+        case Phase::populate:
+          fine = populate(run);
+          break;
+        case Phase::elites:
+          if (filled_ == 0) start_generation(run);
+          fine = run.c.crew && works_in_parallel(run.v, run.o.method.bio1) ? breed_in_parallel(run) : exploit_next(run);
+          break;
+        case Phase::offspring:
+          fine = breed(run);
+          if (fine && !found_ && filled_ == run.o.method.bio1.population) end_generation(run);
+      }
+      if (!fine) return State::failed;
       if (found_) return give(run);
-    }
-    ++run.c.counts.generations;
-    if (b.random_weights) weigh(run);
-    const int size = b.population, elites = b.elites;
-    bool improved = false;
-    choose_elites(run);
-    int filled = 0;
-    for (int k = 0; k < size && filled < elites; ++k) {
-      if (!chosen_[k]) continue;
-      if (!exploit(run, people_[k], offspring_[filled++], improved)) return State::failed;
-      if (found_) return give(run);
-    }
-    pool_size_ = size;
-    for (int k = 0; k < size; ++k) pool_[k] = k;
-    for (; filled < size; ++filled) {
-      if (!procreate(run, offspring_[filled])) return State::failed;
-      if (found_) return give(run);
-    }
-    Individual *others = people_;
-    people_ = offspring_, offspring_ = others;
-    const bool better = settle(run);
-    if (b.wipeout && !better && !improved) {
-      ++run.c.counts.wipeouts;
-      if (!populate(run)) return State::failed;
-      if (found_) return give(run);
-    }
+    } while (!takes_long(run.v, run.o.method.bio1) && !(phase_ == Phase::elites && filled_ == 0));
     return State::going;
   }
 
  private:
-  // What improves by less stands still: in double precision a stuck descent creeps for long.
-  static constexpr double kProgress = 1.0 - 1e-3;
+  // Individuals that are evaluated in a part of a generation; fewer where each takes long.
+  static constexpr int kPart = 128, kSlowPart = 8;
+
+  enum class Phase { populate, elites, offspring };
 
   struct Individual {
     double *genes, *momentum, *losses;
     double fitness, extinction;
   };
+
+  // What an elite needs to be exploited on a thread of its own.
+  struct Worker {
+    Fitness fitness;
+    Lbfgs lbfgs;
+    IslandControl control;
+    double *best;
+    bool fine, inside;
+  };
+
+  static bool takes_long(const ProblemView &v, const Bio1Options &b) {
+    return v.callback_count > 0 || b.population > 8 * kPart;
+  }
+
+  // Goals in Python are asked by one thread at a time.
+  static bool works_in_parallel(const ProblemView &v, const Bio1Options &b) {
+    return b.parallel_elites && !takes_long(v, b);
+  }
+
+  int end_of_part(const Run &run) const {
+    const int size = run.o.method.bio1.population, end = filled_ + (run.v.callback_count > 0 ? kSlowPart : kPart);
+    return end < size ? end : size;
+  }
+
+  void go_to(Phase phase) {
+    phase_ = phase;
+    filled_ = 0;
+  }
 
   State give(Run &run) {
     double value;
@@ -88,32 +119,69 @@ class Bio1 {
     return run.propose(solution_);
   }
 
-  // Exact fitness, kept with the losses it is made of. A posture that meets the musts ends the run.
-  bool evaluate(Run &run, Individual &one) {
-    bool inside;
+  // Exact fitness, kept with the losses it is made of.
+  static bool evaluate(Run &run, Individual &one, bool &inside) {
     if (!run.look<false>(one.genes, one.fitness, inside)) return false;
     for (int t = 0; t < run.v.term_count; ++t) one.losses[t] = get(run.fitness.loss(t), 0);
-    if (inside) {
-      found_ = true;
-      for (int i = 0; i < run.n(); ++i) solution_[i] = one.genes[i];
-    }
+    return true;
+  }
+
+  // A posture that meets the musts ends the run.
+  void note(const Run &run, const Individual &one, bool inside) {
+    if (!inside) return;
+    found_ = true;
+    for (int i = 0; i < run.n(); ++i) solution_[i] = one.genes[i];
+  }
+
+  bool judge(Run &run, Individual &one) {
+    bool inside;
+    if (!evaluate(run, one, inside)) return false;
+    note(run, one, inside);
     return true;
   }
 
   // The seed's individual or the solution so far, and random ones.
   bool populate(Run &run) {
-    const int size = run.o.method.bio1.population;
-    for (int k = 0; k < size; ++k) {
-      Individual &one = people_[k];
+    const int size = run.o.method.bio1.population, end = end_of_part(run);
+    for (; filled_ < end; ++filled_) {
+      Individual &one = people_[filled_];
       for (int i = 0; i < run.n(); ++i) {
-        one.genes[i] = k == 0 ? solution_[i] : run.sample(i);
+        one.genes[i] = filled_ == 0 ? solution_[i] : run.sample(i);
         one.momentum[i] = 0;
       }
-      if (!evaluate(run, one)) return false;
+      if (!judge(run, one)) return false;
       if (found_) return true;
     }
+    if (filled_ < size) return true;
     settle(run);
+    go_to(Phase::elites);
     return true;
+  }
+
+  void start_generation(Run &run) {
+    const Bio1Options &b = run.o.method.bio1;
+    ++run.c.counts.generations;
+    if (b.random_weights) weigh(run);
+    choose_elites(run);
+    pool_.fill(b.population);
+    improved_ = false;
+    // g' = U g + (x' - x): the first part here, so that exploitation draws no numbers.
+    for (int k = 0; k < b.elites; ++k)
+      for (int i = 0; i < run.n(); ++i)
+        offspring_[k].momentum[i] = run.c.random.uniform() * people_[chosen_[k]].momentum[i];
+  }
+
+  void end_generation(Run &run) {
+    Individual *others = people_;
+    people_ = offspring_, offspring_ = others;
+    // All niches are stuck: the solution was not replaced, and no elite could be improved.
+    const bool replaced = settle(run);
+    if (run.o.method.bio1.wipeout && !replaced && !improved_) {
+      ++run.c.counts.wipeouts;
+      go_to(Phase::populate);
+    } else {
+      go_to(Phase::elites);
+    }
   }
 
   // Objectives are weighted anew in each generation: who is good regardless of weights stays.
@@ -127,39 +195,15 @@ class Bio1 {
       double &weight = run.fitness.weights[t];
       weight = run.v.terms[t].priority == 0 && sum > 0 ? 0.5 + 0.5 * weight * count / sum : 1.0;
     }
-    for (int k = 0; k < run.o.method.bio1.population; ++k) people_[k].fitness = combine(run, people_[k].losses, true);
-    sort(run);
+    for (int k = 0; k < run.o.method.bio1.population; ++k)
+      people_[k].fitness = run.fitness.combine(run.v, people_[k].losses, true);
+    sort(people_, run.o.method.bio1.population, ByFitness{});
   }
 
-  // Fitness from losses, with this generation's weights or by the goals' own: those tell whether anything got better.
-  static double combine(const Run &run, const double *losses, bool weighted) {
-    const Combination combination = run.fitness.options().combination;
-    double sum = 0;
-    for (int t = 0; t < run.v.term_count; ++t) {
-      const Term &term = run.v.terms[t];
-      if (term.priority > 0) continue;
-      const double w = (weighted ? run.fitness.weights[t] : 1.0) * term.weight;
-      sum += combination == Combination::mean ? w * __builtin_sqrt(losses[t]) : w * w * losses[t];
-    }
-    if (combination == Combination::squares) return sum;
-    sum /= run.fitness.musts() > 0 ? run.fitness.musts() : 1;
-    return combination == Combination::rmse ? __builtin_sqrt(sum) : sum;
-  }
-
-  void sort(Run &run) {
-    const int size = run.o.method.bio1.population;
-    for (int k = 1; k < size; ++k) {
-      const Individual one = people_[k];
-      int j = k;
-      for (; j > 0 && one.fitness < people_[j - 1].fitness; --j) people_[j] = people_[j - 1];
-      people_[j] = one;
-    }
-  }
-
-  // Ranks, extinction factors, and the best of all generations. True: it is better than the last one.
+  // Ranks, extinction factors, and the best of all generations. True: there is a new one.
   bool settle(Run &run) {
     const int size = run.o.method.bio1.population;
-    sort(run);
+    sort(people_, size, ByFitness{});
     const double least = people_[0].fitness, most = people_[size - 1].fitness;
     for (int k = 0; k < size; ++k) {
       const double rank = size > 1 ? double(k) / (size - 1) : 0.0;
@@ -168,14 +212,13 @@ class Bio1 {
     int best = 0;
     double value = kInfinity;
     for (int k = 0; k < size; ++k) {
-      const double own = combine(run, people_[k].losses, false);
+      const double own = run.fitness.combine(run.v, people_[k].losses, false);
       if (own < value) value = own, best = k;
     }
     if (!(value < solution_fitness_)) return false;
-    const bool better = value < kProgress * solution_fitness_;
     solution_fitness_ = value;
     for (int i = 0; i < run.n(); ++i) solution_[i] = people_[best].genes[i];
-    return better;
+    return true;
   }
 
   // By rank: the k-th of `count` (from 0) has the chance (count - k) / (1 + ... + count).
@@ -189,16 +232,38 @@ class Bio1 {
 
   void choose_elites(Run &run) {
     const Bio1Options &b = run.o.method.bio1;
-    for (int k = 0; k < b.population; ++k) chosen_[k] = 0;
-    chosen_[0] = 1;
-    for (int count = 1; count < b.elites && count < b.population;) {
-      const int k = rank(run.c.random, b.population);
-      if (!chosen_[k]) chosen_[k] = 1, ++count;
+    if (b.elite_selection == EliteSelection::best) {
+      for (int k = 0; k < b.elites; ++k) chosen_[k] = k;
+      return;
     }
+    // The best, and others by rank.
+    constexpr int kDraws = 64;  // of ranks that are taken already, before the best that is left is
+    for (int k = 0; k < b.population; ++k) is_chosen_[k] = 0;
+    is_chosen_[0] = 1;
+    for (int count = 1, left = 0; count < b.elites; ++count) {
+      int k = rank(run.c.random, b.population);
+      for (int draw = 1; is_chosen_[k] && draw < kDraws; ++draw) k = rank(run.c.random, b.population);
+      if (is_chosen_[k]) {
+        while (is_chosen_[left]) ++left;
+        k = left;
+      }
+      is_chosen_[k] = 1;
+    }
+    for (int k = 0, count = 0; count < b.elites; ++k)
+      if (is_chosen_[k]) chosen_[count++] = k;
   }
 
-  // g' = U g + (x' - x)
-  bool exploit(Run &run, const Individual &from, Individual &to, bool &improved) {
+  bool exploit_next(Run &run) {
+    Individual &elite = offspring_[filled_];
+    bool inside;
+    if (!exploit(run, lbfgs_, people_[chosen_[filled_]], elite, inside)) return false;
+    rate(run, filled_);
+    note(run, elite, inside);
+    if (++filled_ == run.o.method.bio1.elites) phase_ = Phase::offspring;
+    return true;
+  }
+
+  static bool exploit(Run &run, Lbfgs &lbfgs, const Individual &from, Individual &to, bool &inside) {
     const Bio1Options &b = run.o.method.bio1;
     for (int i = 0; i < run.n(); ++i) to.genes[i] = from.genes[i];
     to.fitness = from.fitness;
@@ -206,24 +271,100 @@ class Bio1 {
     // costs about as much as six of them.
     const int sixth = (b.population - b.elites) / 6;
     const int steps = b.exploitation > 0 ? b.exploitation : sixth > 1 ? sixth : 1;
-    if (b.exploit && !lbfgs_.minimize(run, false, b.numeric_gradient, to.genes, to.fitness, steps)) return false;
-    if (!evaluate(run, to)) return false;
-    improved = improved || combine(run, to.losses, false) < kProgress * combine(run, from.losses, false);
-    for (int i = 0; i < run.n(); ++i)
-      to.momentum[i] = run.c.random.uniform() * from.momentum[i] + (to.genes[i] - from.genes[i]);
+    if (b.exploit && !lbfgs.minimize(run, false, b.numeric_gradient, to.genes, to.fitness, steps)) return false;
+    if (!evaluate(run, to, inside)) return false;
+    for (int i = 0; i < run.n(); ++i) to.momentum[i] += to.genes[i] - from.genes[i];
+    return true;
+  }
+
+  // Whether exploitation got anywhere, by the goals' own weights: those of a generation change with it.
+  void rate(const Run &run, int elite) {
+    const double before = run.fitness.combine(run.v, people_[chosen_[elite]].losses, false);
+    improved_ = improved_ || run.fitness.combine(run.v, offspring_[elite].losses, false) < before;
+  }
+
+  // Each elite on a thread of its own, while this one makes the offspring. The outcome is that of one after the other:
+  // an elite that ends the run undoes what came after it.
+  bool breed_in_parallel(Run &run) {
+    const int elites = run.o.method.bio1.elites, n = run.n();
+    struct Shared {
+      Bio1 *self;
+      Run *run;
+    } shared{this, &run};
+    for (int k = 0; k < elites; ++k) {
+      Worker &worker = workers_[k];
+      worker.control = run.c;
+      worker.control.best = worker.best, worker.control.counts = {};
+      for (int t = 0; t < run.v.term_count; ++t) worker.fitness.weights[t] = run.fitness.weights[t];
+    }
+    const Random random = run.c.random;
+    const Counts counts = run.c.counts;
+    const double best_cost = run.c.best_cost;
+    for (int i = 0; i < n; ++i) best_[i] = run.c.best[i];
+    const auto work = [](void *context, int k) {
+      const Shared &shared = *static_cast<Shared *>(context);
+      Bio1 &self = *shared.self;
+      Worker &worker = self.workers_[k];
+      worker.fine = true, worker.inside = false;
+      if (self.is_over_before(k)) return;
+      Run own{shared.run->v, shared.run->o, worker.control, worker.fitness};
+      worker.fine = exploit(own, worker.lbfgs, self.people_[self.chosen_[k]], self.offspring_[k], worker.inside);
+      if (worker.inside) self.end_with(k);
+    };
+    first_inside_ = elites;
+    run.c.crew->begin(run.c.crew->self, work, &shared, elites);
+    phase_ = Phase::offspring, filled_ = elites;
+    bool fine = true;
+    for (; fine && !found_ && filled_ < run.o.method.bio1.population && !is_over_before(elites); ++filled_)
+      fine = procreate(run, offspring_[filled_]);
+    run.c.crew->finish(run.c.crew->self);
+    const int last = first_inside_ < elites ? first_inside_ : elites - 1;
+    if (first_inside_ < elites) {
+      run.c.random = random, run.c.counts = counts, run.c.best_cost = best_cost;
+      for (int i = 0; i < n; ++i) run.c.best[i] = best_[i];
+      fine = true;
+    }
+    for (int k = last; k >= 0; --k) {
+      const Worker &worker = workers_[k];
+      fine = fine && worker.fine;
+      run.count(worker.control.counts.evaluations);
+      // As if it had been seen before the children and the elites after it.
+      if (!(worker.control.best_cost < best_cost && worker.control.best_cost <= run.c.best_cost)) continue;
+      run.c.best_cost = worker.control.best_cost;
+      for (int i = 0; i < n; ++i) run.c.best[i] = worker.best[i];
+    }
+    for (int k = 0; k <= last; ++k) rate(run, k);
+    note(run, offspring_[last], first_inside_ < elites);
+    if (fine && !found_) end_generation(run);
+    return fine;
+  }
+
+  // Of elites on threads of their own: the first that ends the run, so that nobody begins what is undone afterwards.
+  bool is_over_before(int elite) const { return __atomic_load_n(&first_inside_, __ATOMIC_RELAXED) < elite; }
+  void end_with(int elite) {
+    int32_t first = __atomic_load_n(&first_inside_, __ATOMIC_RELAXED);
+    while (elite < first &&
+           !__atomic_compare_exchange_n(&first_inside_, &first, elite, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+  }
+
+  bool breed(Run &run) {
+    const int end = end_of_part(run);
+    for (; filled_ < end && !found_; ++filled_)
+      if (!procreate(run, offspring_[filled_])) return false;
     return true;
   }
 
   bool procreate(Run &run, Individual &child) {
     Random &random = run.c.random;
     const int n = run.n();
-    if (pool_size_ == 0) {
+    if (pool_.left() == 0) {
       for (int i = 0; i < n; ++i) child.genes[i] = run.sample(i), child.momentum[i] = 0;
-      return evaluate(run, child);
+      return judge(run, child);
     }
-    const int first = rank(random, pool_size_), second = rank(random, pool_size_), third = rank(random, pool_size_);
-    const Individual &mother = people_[pool_[first]], &father = people_[pool_[second]];
-    const Individual &prototype = people_[pool_[third]];
+    const auto select = [&] { return pool_.at(rank(random, pool_.left())); };
+    const int first = select(), second = select(), third = select();
+    const Individual &mother = people_[first], &father = people_[second], &prototype = people_[third];
     const double extinction = 0.5 * (mother.extinction + father.extinction);
     const double chance = (extinction * (n - 1) + 1.0) / n;
     for (int i = 0; i < n; ++i) {
@@ -248,25 +389,25 @@ class Bio1 {
       child.genes[i] = run.clip(i, gene);
       child.momentum[i] = momentum;
     }
-    if (!evaluate(run, child)) return false;
+    if (!judge(run, child)) return false;
     // Niching: a parent that its child surpasses has no more children.
-    const int parents[2] = {first > second ? first : second, first > second ? second : first};
-    for (int k = 0; k < (first == second ? 1 : 2); ++k) {
-      if (!(child.fitness < people_[pool_[parents[k]]].fitness)) continue;
-      for (int j = parents[k]; j + 1 < pool_size_; ++j) pool_[j] = pool_[j + 1];
-      --pool_size_;
-    }
+    if (child.fitness < mother.fitness) pool_.remove(first);
+    if (second != first && child.fitness < father.fitness) pool_.remove(second);
     return true;
   }
 
   Individual *people_, *offspring_;
-  int32_t *pool_;
-  int32_t pool_size_;
-  uint8_t *chosen_;
-  double *solution_;
+  MatingPool pool_;
+  uint8_t *is_chosen_;
+  int32_t *chosen_;  // the elites
+  double *solution_, *best_;
   double solution_fitness_;
-  bool found_, fresh_;
+  Phase phase_;
+  int32_t first_inside_;
+  int32_t filled_;  // individuals that the phase has dealt with; the offspring stand behind the elites
+  bool found_, improved_;
   Lbfgs lbfgs_;
+  Worker *workers_;
 };
 
 // The port to ROS of the algorithm's first version (Ruppel, 2017, chapters 2.10 and 3.3): mutation by a heuristic
@@ -279,12 +420,12 @@ class Bio1Ros {
     const size_t n = v.variable_count, size = o.method.bio1_ros.population;
     people_ = arena.take<Individual>(size);
     offspring_ = arena.take<Individual>(size);
-    double *numbers = arena.take<double>(2 * size * 2 * n);
+    double *numbers = arena.take<double>(2 * size * (2 * n + v.term_count));
     trials_ = arena.take<double>(2 * n);
     if (!arena.memory) return;
     for (size_t k = 0; k < 2 * size; ++k) {
-      double *at = numbers + k * 2 * n;
-      (k < size ? people_[k] : offspring_[k - size]) = {at, at + n, kInfinity, 1.0};
+      double *at = numbers + k * (2 * n + v.term_count);
+      (k < size ? people_[k] : offspring_[k - size]) = {at, at + n, at + 2 * n, kInfinity, 1.0};
     }
   }
 
@@ -294,6 +435,7 @@ class Bio1Ros {
         people_[k].genes[i] = k == 0 ? genes[i] : run.sample(i);
         people_[k].momentum[i] = 0;
       }
+    if (run.fitness.options().combination == Combination::mean) mix(run, 0.5);
     best_ = kInfinity;
     fresh_ = true;
   }
@@ -306,7 +448,12 @@ class Bio1Ros {
       fresh_ = false;
       for (int k = 0; k < size; ++k)
         if (!evaluate(run, people_[k])) return State::failed;
-      sort(people_, size);
+      sort(people_, size, ByFitness{});
+    }
+    if (run.fitness.options().combination == Combination::mean) {
+      mix(run, random.uniform());
+      for (int k = 0; k < size; ++k) people_[k].fitness = run.fitness.combine(run.v, people_[k].losses, true);
+      sort(people_, size, ByFitness{});
     }
     ++run.c.counts.generations;
     bool improved = false;
@@ -334,6 +481,7 @@ class Bio1Ros {
     for (int k = 0; k < elites; ++k) {
       for (int i = 0; i < n; ++i)
         offspring_[k].genes[i] = people_[k].genes[i], offspring_[k].momentum[i] = people_[k].momentum[i];
+      for (int t = 0; t < run.v.term_count; ++t) offspring_[k].losses[t] = people_[k].losses[t];
       offspring_[k].fitness = people_[k].fitness, offspring_[k].error = people_[k].error;
     }
     for (int k = elites; k < size; ++k) {
@@ -353,37 +501,50 @@ class Bio1Ros {
     }
     Individual *others = people_;
     people_ = offspring_, offspring_ = others;
-    sort(people_, size);
-    const bool better = people_[0].fitness < best_;
-    best_ = better ? people_[0].fitness : best_;
+    sort(people_, size, ByFitness{});
+    // As the goals themselves weigh errors: the mixture changes.
+    double least = kInfinity;
+    for (int k = 0; k < size; ++k) {
+      const double own = run.fitness.combine(run.v, people_[k].losses, false);
+      least = own < least ? own : least;
+    }
+    const bool better = least < best_;
+    best_ = better ? least : best_;
     if (!better && !improved) {
       ++run.c.counts.wipeouts;
       for (int k = 1; k < size; ++k) {
         for (int i = 0; i < n; ++i) people_[k].genes[i] = run.sample(i), people_[k].momentum[i] = 0;
         if (!evaluate(run, people_[k])) return State::failed;
       }
-      sort(people_, size);
+      sort(people_, size, ByFitness{});
     }
     return State::going;
   }
 
  private:
   struct Individual {
-    double *genes, *momentum;
+    double *genes, *momentum, *losses;
     double fitness, error;
   };
 
-  static void sort(Individual *people, int size) {
-    for (int k = 1; k < size; ++k)
-      for (int j = k; j > 0 && people[j].fitness < people[j - 1].fitness; --j) {
-        const Individual other = people[j];
-        people[j] = people[j - 1], people[j - 1] = other;
+  // The linear fitness of a pose is (1 - share) distance + share s angle, the share drawn in each generation. The scale
+  // s, of which the source says that it depends on the size, is the chain's length over a half turn.
+  static void mix(Run &run, double share) {
+    const ProblemView &v = run.v;
+    for (int t = 0; t < v.term_count; ++t) {
+      if (v.terms[t].kind != TermKind::rotation) continue;
+      for (int p = 0; p < v.term_count; ++p) {
+        if (v.terms[p].kind != TermKind::point || v.terms[p].frame != v.terms[t].frame) continue;
+        run.fitness.weights[p] = 1.0 - share;
+        run.fitness.weights[t] = share * run.fitness.chain(p) / 3.141592653589793;
       }
+    }
   }
 
   // The error is how far the tips are from their goals: metres over the chain's length, radians over a half turn.
   bool evaluate(Run &run, Individual &one) {
     if (!run.look<false>(one.genes, one.fitness, inside_)) return false;
+    for (int t = 0; t < run.v.term_count; ++t) one.losses[t] = get(run.fitness.loss(t), 0);
     double sum = 0;
     int count = 0;
     for (int t = 0; t < run.v.term_count; ++t) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "methods/lbfgs.h"
+#include "methods/ranking.h"
 #include "methods/run.h"
 
 namespace memetik {
@@ -54,7 +55,7 @@ class Bio2 {
       Individual *members = species.members;
       for (int k = 0; k < b.elites && k < b.population; ++k)
         if (!exploit(run, members[k], extrapolate)) return State::failed;
-      sort(members, b.population);
+      sort(members, b.population, ByFitness{});
       double value;
       bool inside;
       if (!run.look<false>(members[0].genes, value, inside)) return State::failed;
@@ -88,14 +89,6 @@ class Bio2 {
       for (int i = 0; i < run.n(); ++i) species.members[k].genes[i] = genes[i], species.members[k].momentum[i] = 0.0;
     species.fitness = kInfinity;
     species.improved = true;
-  }
-
-  static void sort(Individual *members, int count) {
-    for (int k = 1; k < count; ++k)
-      for (int j = k; j > 0 && members[j].fitness < members[j - 1].fitness; --j) {
-        const Individual other = members[j];
-        members[j] = members[j - 1], members[j - 1] = other;
-      }
   }
 
   bool judge(Run &run, Individual *members, bool extrapolate) {

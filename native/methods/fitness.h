@@ -31,7 +31,7 @@ class Fitness {
  public:
   Evaluation e;
   Extrapolation extrapolation;
-  double *weights;  // factor of each term, 1 as a rule
+  double *weights;  // factor of each term's squared error, or of its error where these are averaged; 1 as a rule
 
   void layout(const ProblemView &v, Arena &arena) {
     e.layout(v, arena);
@@ -116,12 +116,28 @@ class Fitness {
     for (int t = 0; t < v.term_count; ++t) {
       const Term &term = v.terms[t];
       if (term.priority > 0) continue;
-      const double w = weights[t] * term.weight;
-      sum += options_.combination == Combination::mean ? w * sqrt(losses_[t]) : w * w * losses_[t];
+      if (options_.combination == Combination::mean)
+        sum += (weights[t] * term.weight) * sqrt(losses_[t]);
+      else
+        sum += (weights[t] * term.weight * term.weight) * losses_[t];
     }
     if (options_.combination == Combination::squares) return sum;
     sum = (1.0 / (musts_ > 0 ? musts_ : 1)) * sum;
     return options_.combination == Combination::rmse ? sqrt(sum) : sum;
+  }
+
+  // The same from losses that were kept; without `weights`, by the goals' own alone.
+  double combine(const ProblemView &v, const double *losses, bool weighted) const {
+    double sum = 0;
+    for (int t = 0; t < v.term_count; ++t) {
+      const Term &term = v.terms[t];
+      if (term.priority > 0) continue;
+      const double w = (weighted ? weights[t] : 1.0) * term.weight;
+      sum += options_.combination == Combination::mean ? w * __builtin_sqrt(losses[t]) : w * term.weight * losses[t];
+    }
+    if (options_.combination == Combination::squares) return sum;
+    sum /= musts_ > 0 ? musts_ : 1;
+    return options_.combination == Combination::rmse ? __builtin_sqrt(sum) : sum;
   }
 
   const FitnessOptions &options() const { return options_; }

@@ -125,7 +125,7 @@ class Lbfgs {
     for (int t = 0; t < v.term_count; ++t) {
       const Term &term = v.terms[t];
       if (term.priority > 0) continue;
-      const double loss = get(f.loss(t), 0), weight = f.weights[t] * term.weight;
+      const double loss = get(f.loss(t), 0);
       const double norm = __builtin_sqrt(get(f.e.term_norm[t], 0));
       // d(loss) = slope J^T r (+ the reach's part for normalised positions); rows are weighted.
       double slope = 2.0 / (term.weight * term.weight);
@@ -140,10 +140,10 @@ class Lbfgs {
         slope *= pi2 * (1.0 / (a * r) - 0.5 * d * (a + r) / (a * a * r * r));
         by_reach = -pi2 * d * d / (a * r * r) / (reach > 1e-9 ? reach : 1e-9);
       }
-      double factor = weight * weight;                            // of d(loss) in the whole
+      double factor = f.weights[t] * term.weight * term.weight;   // of d(loss) in the whole
       if (combination == Combination::rmse) factor /= f.musts();  // of its square
       if (combination == Combination::mean)
-        factor = weight / (f.musts() * 2.0 * (loss > 1e-24 ? __builtin_sqrt(loss) : 1e-12));
+        factor = f.weights[t] * term.weight / (f.musts() * 2.0 * (loss > 1e-24 ? __builtin_sqrt(loss) : 1e-12));
       const double *target = f.situation().data + term.data;
       for (int k = 0; k < term.rows; ++k) {
         double along = slope * get(f.e.residual[term.row + k], 0);

@@ -3,6 +3,7 @@
 // for Endoscopic Inspection Tasks" (2024), with its deviations from BioIK. Included by kernels only.
 #pragma once
 
+#include "methods/ranking.h"
 #include "methods/run.h"
 
 namespace memetik {
@@ -29,10 +30,12 @@ class Pick {
   void begin(Run &run, const double *genes) {
     for (int i = 0; i < run.n(); ++i) start_[i] = genes[i];
     generation_ = 0;
+    elite_ = iteration_ = 0;
     fresh_ = true;
     last_ = kInfinity;
   }
 
+  // One iteration of an elite's descent, and after the last one the rest of the generation.
   State step(Run &run) {
     const PickOptions &o = run.o.method.pick;
     const bool global = o.mode == PickMode::global;
@@ -41,15 +44,17 @@ class Pick {
       fresh_ = false;
       if (!populate(run, size)) return State::failed;
     }
-    ++run.c.counts.generations;
-    const int iterations = global ? o.local_iterations : o.local_only_iterations;
-    for (int k = 0; k < elites; ++k) {
-      if (!descend(run, people_[k], iterations)) return State::failed;
-      double value;
-      bool inside;
-      if (!run.look<false>(people_[k].genes, value, inside)) return State::failed;
-      if (inside) return run.propose(people_[k].genes);
-    }
+    if (elite_ == 0 && iteration_ == 0) ++run.c.counts.generations;
+    bool ended;
+    if (!descend(run, people_[elite_], ended)) return State::failed;
+    if (!ended && ++iteration_ < (global ? o.local_iterations : o.local_only_iterations)) return State::going;
+    iteration_ = 0;
+    double value;
+    bool inside;
+    if (!run.look<false>(people_[elite_].genes, value, inside)) return State::failed;
+    if (inside) return run.propose(people_[elite_].genes);
+    if (++elite_ < elites) return State::going;
+    elite_ = 0;
     if (!global || ++generation_ >= o.generations) return State::stuck;
     pool_size_ = elites;
     for (int k = 0; k < elites; ++k) pool_[k] = k;
@@ -85,11 +90,7 @@ class Pick {
   }
 
   void rank(int size) {
-    for (int k = 1; k < size; ++k)
-      for (int j = k; j > 0 && people_[j].fitness < people_[j - 1].fitness; --j) {
-        const Individual other = people_[j];
-        people_[j] = people_[j - 1], people_[j - 1] = other;
-      }
+    sort(people_, size, ByFitness{});
     const double least = people_[0].fitness, most = people_[size - 1].fitness;
     for (int k = 0; k < size; ++k) {
       const double place = size > 1 ? double(k) / (size - 1) : 0;
@@ -100,37 +101,37 @@ class Pick {
   // Along the numeric gradient to where a line through two samples is zero. The step is taken even where it makes
   // things worse; the best posture on the way is what the descent leaves. Differences are central: those to one side
   // are wrong by their own length, and with it no descent comes nearer than that.
-  bool descend(Run &run, Individual &one, int iterations) {
+  bool descend(Run &run, Individual &one, bool &ended) {
     const PickOptions &o = run.o.method.pick;
     const int n = run.n();
-    for (int i = 0; i < n; ++i) here_[i] = one.genes[i];
-    double value = one.fitness;
-    for (int iteration = 0; iteration < iterations; ++iteration) {
-      for (int k = 0; k < 2 * n; ++k)
-        for (int i = 0; i < n; ++i)
-          samples_[size_t(k) * n + i] = here_[i] + (i != k / 2 ? 0.0 : k % 2 ? o.difference : -o.difference);
-      if (!run.evaluate(samples_, 2 * n, false, values_)) return false;
-      double sum = 0;
-      for (int i = 0; i < n; ++i)
-        gradient_[i] = values_[2 * i + 1] - values_[2 * i], sum += __builtin_fabs(gradient_[i]);
-      if (!(sum > 0)) return true;
-      for (int i = 0; i < n; ++i) gradient_[i] *= o.difference / sum;
-      for (int i = 0; i < n; ++i) samples_[i] = here_[i] - gradient_[i], samples_[n + i] = here_[i] + gradient_[i];
-      if (!run.evaluate(samples_, 2, false, values_)) return false;
-      const double way = (values_[0] + values_[1]) / (values_[1] - values_[0]);
-      if (!__builtin_isfinite(way)) return true;
-      for (int i = 0; i < n; ++i) {
-        const double gene = run.clip(i, here_[i] - way * gradient_[i]);
-        gradient_[i] = gene - here_[i], here_[i] = gene;
-      }
-      const double before = value;
-      if (!run.evaluate(here_, 1, false, &value)) return false;
-      if (value < one.fitness) {
-        for (int i = 0; i < n; ++i) one.genes[i] = here_[i], one.gradient[i] = gradient_[i];
-        one.fitness = value;
-      }
-      if (__builtin_fabs(value - before) <= o.least_progress) return true;
+    ended = true;
+    if (iteration_ == 0) {
+      for (int i = 0; i < n; ++i) here_[i] = one.genes[i];
+      value_ = one.fitness;
     }
+    for (int k = 0; k < 2 * n; ++k)
+      for (int i = 0; i < n; ++i)
+        samples_[size_t(k) * n + i] = here_[i] + (i != k / 2 ? 0.0 : k % 2 ? o.difference : -o.difference);
+    if (!run.evaluate(samples_, 2 * n, false, values_)) return false;
+    double sum = 0;
+    for (int i = 0; i < n; ++i) gradient_[i] = values_[2 * i + 1] - values_[2 * i], sum += __builtin_fabs(gradient_[i]);
+    if (!(sum > 0)) return true;
+    for (int i = 0; i < n; ++i) gradient_[i] *= o.difference / sum;
+    for (int i = 0; i < n; ++i) samples_[i] = here_[i] - gradient_[i], samples_[n + i] = here_[i] + gradient_[i];
+    if (!run.evaluate(samples_, 2, false, values_)) return false;
+    const double way = (values_[0] + values_[1]) / (values_[1] - values_[0]);
+    if (!__builtin_isfinite(way)) return true;
+    for (int i = 0; i < n; ++i) {
+      const double gene = run.clip(i, here_[i] - way * gradient_[i]);
+      gradient_[i] = gene - here_[i], here_[i] = gene;
+    }
+    const double before = value_;
+    if (!run.evaluate(here_, 1, false, &value_)) return false;
+    if (value_ < one.fitness) {
+      for (int i = 0; i < n; ++i) one.genes[i] = here_[i], one.gradient[i] = gradient_[i];
+      one.fitness = value_;
+    }
+    ended = __builtin_fabs(value_ - before) <= o.least_progress;
     return true;
   }
 
@@ -168,8 +169,8 @@ class Pick {
   Individual *people_;
   double *samples_, *values_, *here_, *gradient_, *start_;
   int32_t *pool_;
-  int32_t pool_size_, generation_;
-  double last_;
+  int32_t pool_size_, generation_, elite_, iteration_;  // the last two: whose descent goes on, and how far it is
+  double last_, value_;                                 // value_ is the fitness at here_
   bool fresh_;
 };
 

@@ -2,13 +2,15 @@
 // only.
 #pragma once
 
+#include "methods/ranking.h"
 #include "methods/run.h"
 
 namespace memetik {
 inline namespace MEMETIK_ARCH {
 
 // Differential evolution for inverse kinematics, with an outer loop that restarts and grows; the base vector that the
-// printed mutation lacks is there: r1 + f1 (r1 - r2) + f2 (best - r1).
+// printed mutation lacks is there: r1 + f1 (r1 - r2) + f2 (best - r1). All individuals of a run that has ended are
+// candidates, one after the other.
 class Differential {
  public:
   static bool shares_seed(const SearchOptions &) { return true; }
@@ -20,6 +22,9 @@ class Differential {
     trials_ = arena.take<double>(kMost * n);
     values_ = arena.take<double>(kMost);
     trial_values_ = arena.take<double>(kMost);
+    inside_ = arena.take<uint8_t>(kMost);
+    trial_inside_ = arena.take<uint8_t>(kMost);
+    order_ = arena.take<int32_t>(kMost);
     failures_ = 0;
     generations_ = size_ = 0;
   }
@@ -42,22 +47,27 @@ class Differential {
     fresh_ = true;
   }
 
+  // After an answer was turned away: the next individual is asked for before a new run begins.
+  bool has_more() const { return offered_ >= 0 && offered_ < size_; }
+
   State step(Run &run) {
     const DifferentialOptions &o = run.o.method.differential;
     const int n = run.n();
     if (offered_ >= 0) return offer(run);
     if (fresh_) {
       fresh_ = false;
-      if (!run.evaluate(people_, size_, false, values_)) return State::failed;
+      if (!evaluate(run, people_, values_, inside_)) return State::failed;
     }
     ++run.c.counts.generations;
     Random &random = run.c.random;
     int best = 0, converged = 0;
     for (int k = 0; k < size_; ++k) {
       if (values_[k] < values_[best]) best = k;
-      converged += values_[k] < o.converged;
+      converged += values_[k] < o.converged && inside_[k];
     }
-    if (converged >= o.share * size_ || ++generation_ > generations_) {
+    if ((converged > 0 && converged >= o.share * size_) || ++generation_ > generations_) {
+      for (int k = 0; k < size_; ++k) order_[k] = k;
+      sort(order_, size_, [&](int a, int b) { return values_[a] < values_[b]; });
       offered_ = 0;
       return State::going;
     }
@@ -71,31 +81,48 @@ class Differential {
         trials_[size_t(k) * n + i] = run.clip(i, taken ? donor : own[i]);
       }
     }
-    if (!run.evaluate(trials_, size_, false, trial_values_)) return State::failed;
+    if (!evaluate(run, trials_, trial_values_, trial_inside_)) return State::failed;
     for (int k = 0; k < size_; ++k) {
       if (values_[k] < trial_values_[k]) continue;
-      values_[k] = trial_values_[k];
+      values_[k] = trial_values_[k], inside_[k] = trial_inside_[k];
       for (int i = 0; i < n; ++i) people_[size_t(k) * n + i] = trials_[size_t(k) * n + i];
     }
     return State::going;
   }
 
  private:
+  // Fitness of all, and whether they meet the musts: as far as the goals ask for more accuracy than the source's
+  // convergence, they decide who has converged.
+  bool evaluate(Run &run, const double *genes, double *values, uint8_t *inside) {
+    run.count(size_);
+    for (int begin = 0; begin < size_; begin += kWidth) {
+      const int lanes = size_ - begin < kWidth ? size_ - begin : kWidth;
+      for (int lane = 0; lane < kWidth; ++lane)
+        run.put(lane, genes + size_t(begin + (lane < lanes ? lane : 0)) * run.n());
+      Lane value;
+      if (!run.evaluate_lanes(false, value)) return false;
+      const unsigned within = run.fitness.within(run.v);
+      for (int lane = 0; lane < lanes; ++lane)
+        values[begin + lane] = get(value, lane), inside[begin + lane] = within >> lane & 1;
+    }
+    return true;
+  }
+
   // Every individual is a candidate, the best first.
   State offer(Run &run) {
-    if (offered_ >= size_) return State::stuck;
-    int best = 0;
-    for (int k = 1; k < size_; ++k)
-      if (values_[k] < values_[best]) best = k;
-    values_[best] = kInfinity;
-    ++offered_;
-    double value;
-    bool inside;
-    if (!run.look<false>(people_ + size_t(best) * run.n(), value, inside)) return State::failed;
-    return inside ? run.propose(people_ + size_t(best) * run.n()) : State::stuck;
+    while (offered_ < size_) {
+      const double *genes = people_ + size_t(order_[offered_++]) * run.n();
+      double value;
+      bool inside;
+      if (!run.look<false>(genes, value, inside)) return State::failed;
+      if (inside) return run.propose(genes) == State::found ? State::found : State::going;
+    }
+    return State::stuck;
   }
 
   double *people_, *trials_, *values_, *trial_values_;
+  uint8_t *inside_, *trial_inside_;
+  int32_t *order_;  // of the individuals of a run that has ended, the best first
   int32_t failures_, generations_, generation_, size_, offered_;
   bool fresh_;
 };
@@ -200,11 +227,8 @@ class Genetic {
     const int n = run.n(), size = o.population;
     ++run.c.counts.generations;
     if (!run.evaluate(people_, size, false, values_)) return State::failed;
-    for (int k = 0; k < size; ++k) {
-      int j = k;
-      for (; j > 0 && values_[k] < values_[order_[j - 1]]; --j) order_[j] = order_[j - 1];
-      order_[j] = k;
-    }
+    for (int k = 0; k < size; ++k) order_[k] = k;
+    sort(order_, size, [&](int a, int b) { return values_[a] < values_[b]; });
     const double *top = people_ + size_t(order_[0]) * n;
     double value;
     bool inside;

@@ -4,7 +4,8 @@
 // A method is a struct with
 //   layout(v, o, arena)   its memory,
 //   begin(run, genes)     a new run from these variables,
-//   step(run)             one iteration: State::going, found (run.propose was called), stuck, or failed.
+//   step(run)             one iteration: State::going, found (run.propose was called), stuck, or failed,
+//   has_more()            where it has it: whether the steps to come offer another answer of the same run.
 #pragma once
 
 #include "confined.h"
@@ -189,6 +190,8 @@ struct Carried {
     Carried &island = *static_cast<Carried *>(memory);
     Run run{v, o, c, island.fitness};
     ++c.counts.rejected;
+    if constexpr (requires { island.method.has_more(); })
+      if (island.method.has_more()) return;
     island.again(run);
   }
 

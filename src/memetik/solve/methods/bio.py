@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
+from memetik import _core
 from memetik.errors import InvalidInputError
 from memetik.goals.pose import ROTATION_SCALE
 from memetik.solve.methods.native import CoreMethod
@@ -13,6 +14,10 @@ from memetik.solve.methods.native import CoreMethod
 Rotation = Literal["square_distance", "dot_product", "square_angle", "sine"]
 Combination = Literal["squares", "rmse", "mean"]
 Local = Literal["none", "quadratic", "linear", "lbfgs"]
+EliteSelection = Literal["best", "rank"]
+
+MOST_PARALLEL = 16
+"""Elites that have a thread each."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ class Bio2(CoreMethod):
     local: Local = "quadratic"
     mutation_low: int = 7
     mutation_high: int = 23
-    wipeout: float = 0.05
+    wipeout: float = 0.1
     rotation: Rotation = "square_distance"
     rotation_scale: float = 1.0
     mutate_per_gene: bool = False
@@ -71,6 +76,7 @@ class Bio2(CoreMethod):
 
     KIND: ClassVar[str] = "bio2"
     BLOCK: ClassVar[str] = "bio2"
+    CHANCES: ClassVar[tuple[str, ...]] = ("wipeout",)
     CHOICES: ClassVar[Mapping[str, Any]] = {"local": Local, "rotation": Rotation}
 
     def least(self) -> dict[str, int]:
@@ -86,15 +92,23 @@ class Bio1(CoreMethod):
     Parents are selected by rank; a child is their random interpolation plus their momenta, mutated the more the nearer
     its parents are to extinction (0 for the best, 1 for the worst), and drawn to its parents and to a prototype
     (adoption). Parents that a child surpasses leave the mating pool (niching). Elites are improved by L-BFGS within the
-    limits. Where neither the best nor an elite improved, the population starts anew around the solution (wipe-out).
+    limits. Where the solution was not replaced and no elite improved, the population starts anew around the solution
+    (wipe-out); this is judged by the goals' own weights.
 
     Fitness: sqrt(1/k sum_j w_j L_j^2) over k goals, positions as L = pi d / sqrt((chain + d) (reach + d)), rotations as
-    their angle.
+    their angle. w_j is the square of the goal's `weight`, which multiplies its error, times a random weight of the
+    generation.
 
     population       individuals (the source recommends 50 to 150).
-    elites           individuals that the local search improves (2 to 5): the best, others by rank.
+    elites           individuals that the local search improves (2 to 5).
+    elite_selection  "best": the best individuals, as S. Starke, N. Hendrich and J. Zhang, 2019, have it; "rank": the
+                     best, and others by rank, as the dissertation prints it. Individuals drawn by rank improve nearly
+                     always: with them there is hardly a wipe-out, and stuck runs stay stuck.
     exploitation     steps of the local search of an elite in a generation; 0: a sixth of the number of offspring,
                      which is about what they get on threads of their own while these are made.
+    parallel_elites  improve elites on threads of their own while the offspring are made: as many as `threads` of the
+                     solve has beyond one for each island. It changes no answer; 16 elites at most, populations up to
+                     1024. Goals in Python are asked by one thread at a time, so that with them it does nothing.
     numeric_gradient by differences, as in the source; False: by the goals' Jacobians.
     combination      "rmse" as above, "mean" of the losses, or "squares", their sum.
     normalized       positions as above; False: metres.
@@ -107,6 +121,7 @@ class Bio1(CoreMethod):
 
     population: int = 100
     elites: int = 3
+    elite_selection: EliteSelection = "best"
     exploitation: int = 0
     numeric_gradient: bool = True
     combination: Combination = "rmse"
@@ -117,15 +132,20 @@ class Bio1(CoreMethod):
     adoption: bool = True
     exploit: bool = True
     wipeout: bool = True
+    parallel_elites: bool = False
 
     KIND: ClassVar[str] = "bio1"
     BLOCK: ClassVar[str] = "bio1"
-    CHOICES: ClassVar[Mapping[str, Any]] = {"combination": Combination, "rotation": Rotation}
+    CHOICES: ClassVar[Mapping[str, Any]] = {
+        "elite_selection": EliteSelection, "combination": Combination, "rotation": Rotation,
+    }  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.elites > self.population:
             raise InvalidInputError(f"Bio1 has {self.population} individuals and cannot have {self.elites} elites.")
+        if self.parallel_elites and self.elites > MOST_PARALLEL:
+            raise InvalidInputError(f"parallel_elites serves up to {MOST_PARALLEL} elites, not {self.elites}.")
 
     def least(self) -> dict[str, int]:
         return {**super().least(), "exploitation": 0, "population": 2}
@@ -141,7 +161,12 @@ class Bio1Ros(CoreMethod):
 
     population   individuals.
     elites       how many are exploited and kept.
-    combination  "squares": the quadratic fitness; "mean": the original, linear one.
+    combination  "squares": the quadratic fitness; "mean": the original, linear one, (1 - U) distance + U s angle of
+                 each pose, with a random number U in each generation. The scale s, of which the source says that it
+                 depends on the size, is the length of the chain over a half turn.
+    rotation, rotation_scale
+                 measure of rotations in the quadratic fitness, and its factor; the linear one has the angle, scaled as
+                 above times that factor.
     """
 
     population: int = 8
@@ -157,3 +182,11 @@ class Bio1Ros(CoreMethod):
 
     def least(self) -> dict[str, int]:
         return {**super().least(), "population": 2}
+
+    def options(self) -> _core.SearchOptions:
+        options = super().options()
+        if self.combination == "mean":
+            fitness: Any = options.method.fitness
+            fitness.rotation = get_args(Rotation).index("square_angle")
+            fitness.rotation_scale = self.rotation_scale / ROTATION_SCALE
+        return options

@@ -20,14 +20,19 @@ class De(CoreMethod):
 
     donor = r1 + first (r1 - r2) + second (best - r1) with random r1 and r2; a trial takes each joint from its donor
     with the chance `crossover`, one of them always; the better of trial and individual stays, ties go to the trial. A
-    run ends when a share of the individuals has converged; then all of them are candidates, the best first.
-    Runs start from random populations; after some failures they grow, in iterations and individuals in turn.
+    run ends when a share of the individuals has converged; then all of them that meet the goals are candidates, the
+    best first, and one that is turned away is followed by the next. Only when all are used up a new run starts, from a
+    random population; after some failures runs grow, in iterations and individuals in turn.
+
+    Fitness: sum of (weight |p - p_target|)^2 over positions and (weight m 2 sin(angle / 2))^2 over rotations, where m
+    is the goal's rotation_scale (metres per radian) times that of the method; the source's factors are not printed.
 
     population        individuals, 512 at most.
     generations       of a run.
     first, second     factors of the donor.
     crossover         chance of a donor's gene.
-    converged         fitness |p - p_target|^2 + sin(angle / 2)^2 that counts as converged.
+    converged         fitness below which an individual counts as converged, if it also meets the goals within their
+                      tolerances: the source's 1e-6 is a millimetre.
     share             of the individuals that ends a run.
     patience          runs that fail before the effort grows.
     more_generations, more_individuals
@@ -39,7 +44,7 @@ class De(CoreMethod):
     first: float = 0.5
     second: float = 0.5
     crossover: float = 0.8
-    converged: float = 1e-11
+    converged: float = 1e-6
     share: float = 0.1
     patience: int = 2
     more_generations: float = 1.5
@@ -49,6 +54,7 @@ class De(CoreMethod):
 
     KIND: ClassVar[str] = "differential"
     BLOCK: ClassVar[str] = "differential"
+    CHANCES: ClassVar[tuple[str, ...]] = ("crossover", "share")
     CHOICES: ClassVar[Mapping[str, Any]] = {"rotation": Rotation}
 
     def __post_init__(self) -> None:
@@ -109,4 +115,5 @@ class Ga(CoreMethod):
 
     KIND: ClassVar[str] = "genetic"
     BLOCK: ClassVar[str] = "genetic"
+    CHANCES: ClassVar[tuple[str, ...]] = ("mutation_rate", "crossover")
     CHOICES: ClassVar[Mapping[str, Any]] = {"rotation": Rotation}
