@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from memetik.errors import InvalidInputError
 from memetik.solve.methods import method_named
-from memetik.solve.methods.checks import check_count, check_range
+from memetik.solve.methods.checks import Count, Share
 from memetik.solve.methods.delegate import run_part
 from memetik.solve.methods.method import Method, Search
 from memetik.solve.methods.task import Stop, Task
@@ -38,22 +38,19 @@ class Cascade(Search):
     """
 
     methods: Sequence[Any] = ("trac", "memetic")
-    shares: Sequence[float] | None = None
+    shares: tuple[Share, ...] | None = None
     raced: bool = False
-    turn: int = 500
+    turn: Count = 500
 
     def __post_init__(self) -> None:
-        if isinstance(self.methods, str) or not len(tuple(self.methods)):
+        super().__post_init__()
+        if isinstance(self.methods, str) or not isinstance(self.methods, Iterable) or not tuple(self.methods):
             raise InvalidInputError(f"methods of Cascade are a list of at least one method, not {self.methods!r}.")
         object.__setattr__(self, "methods", tuple(method_named(method) for method in self.methods))
-        check_count(self, "turn")
-        if self.shares is not None:
-            shares = tuple(self.shares)
-            if len(shares) != len(self.methods) - 1 or not all(0.0 < share <= 1.0 for share in shares):
-                raise InvalidInputError(
-                    f"shares of Cascade are numbers in 0..1, one for each method but the last, not {self.shares!r}."
-                )
-            object.__setattr__(self, "shares", shares)
+        if self.shares is not None and (len(self.shares) != len(self.methods) - 1 or not all(self.shares)):
+            raise InvalidInputError(
+                f"shares of Cascade are numbers above 0, one for each method but the last, not {self.shares!r}."
+            )
 
     def check(self, problem: Problem) -> None:
         for method in self.methods:
@@ -121,12 +118,12 @@ class Seeded(Search):
 
     first: Any = "neural"
     then: Any = "memetic"
-    share: float = 0.5
+    share: Share = 0.5
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "first", replace_restarts(method_named(self.first)))
         object.__setattr__(self, "then", method_named(self.then))
-        check_range(self, share=(0.0, 1.0))
 
     def check(self, problem: Problem) -> None:
         self.first.check(problem)

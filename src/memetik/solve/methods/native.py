@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, get_args
+from typing import Annotated, Any, ClassVar, get_args
 
 from memetik import _core
-from memetik.errors import InvalidInputError
+from memetik.solve.methods.checks import LARGEST, MOST, Range, check_parameters, check_value
 from memetik.solve.methods.method import Native
 
 KINDS = (
@@ -18,8 +18,6 @@ KINDS = (
 
 ROUND = 8
 """Groups of eight evaluations that an island does before the bounds of a solve are looked at."""
-
-MOST = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -47,26 +45,13 @@ class CoreMethod(Native):
     FITNESS: ClassVar[tuple[str, ...]] = ("rotation", "rotation_scale", "combination", "normalized")
 
     def __post_init__(self) -> None:
-        for name, least in (("islands", 1), *self.least().items()):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST:
-                raise InvalidInputError(
-                    f"{name} of {self.label()} must be a whole number from {least} to {MOST}, not {value!r}."
-                )
-        for name, literal in self.CHOICES.items():
-            if getattr(self, name) not in get_args(literal):
-                choices = ", ".join(map(repr, get_args(literal)))
-                raise InvalidInputError(f"{name} of {self.label()} is one of {choices}, not {getattr(self, name)!r}.")
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if isinstance(f.default, bool) and not isinstance(value, bool):
-                raise InvalidInputError(f"{f.name} of {self.label()} is True or False, not {value!r}.")
-            if isinstance(f.default, float) and not (isinstance(value, int | float) and 0.0 <= value < 1e9):
-                raise InvalidInputError(f"{f.name} of {self.label()} is a number not below zero, not {value!r}.")
+        check_parameters(self, self.label(), {int: Range(0, MOST), float: Range(0.0, LARGEST)})
+        for name, least in self.least().items():
+            check_value(f"{name} of {self.label()}", getattr(self, name), Annotated[int, Range(least, MOST)])
 
     def least(self) -> dict[str, int]:
         """Lower bounds of the parameters that are whole numbers."""
-        return {f.name: 1 for f in fields(self) if type(f.default) is int and f.name != "islands"}
+        return {f.name: 1 for f in fields(self) if type(f.default) is int}
 
     def options(self) -> _core.SearchOptions:
         options = _core.SearchOptions()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from memetik.errors import GoalError, InvalidInputError, suggest
+from memetik.errors import GoalError, InvalidInputError
 from memetik.goals.base import MUST, Goal, Kind
 from memetik.goals.losses import SQUARE
 from memetik.goals.pose import Orientation, Pose, Position, bands_of
-from memetik.solve.methods.checks import check_count, check_range
+from memetik.solve.methods.checks import Choice, Count, NotNegative, Positive, Range, Share
 from memetik.solve.methods.method import Search
 from memetik.solve.methods.optimisers import (
     NLOPT,
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from memetik.solve.methods.task import Task
     from memetik.solve.problem import Problem
 
+OPTIMIZERS = (*SCIPY, *(f"nlopt_{name}" for name in NLOPT))
+
 WIDE = 1e-2
 """Ranges from this half width on are swamps with a groove; narrower ones are grooves."""
-
-ORIENTATION_MODES = ("keep", "ignore", "adaptive")
 
 FAR = 10.0
 """Clearances beyond this, in metres, do not count."""
@@ -71,38 +71,25 @@ class Relaxed(Search):
     iterations   longest local search.
     """
 
-    position_weight: float = 50.0
-    rotation_weight: float = 10.0
-    width: float = 0.5
-    growth: float = 10.0
-    optimizer: str = "slsqp"
-    gradient: str = "analytic"
-    collision: float = 0.0
-    clearance: float = 0.02
-    orientation: str = "keep"
-    tolerance: float = 1e-8
-    iterations: int = 100
-
-    def __post_init__(self) -> None:
-        known = [*SCIPY, *(f"nlopt_{name}" for name in NLOPT)]
-        if self.optimizer not in known:
-            raise InvalidInputError(f"the optimizer {self.optimizer!r} is unknown; {suggest(self.optimizer, known)}")
-        if self.gradient not in ("analytic", "numeric"):
-            raise InvalidInputError(f"gradient of Relaxed is 'analytic' or 'numeric', not {self.gradient!r}.")
-        if self.orientation not in ORIENTATION_MODES:
-            raise InvalidInputError(
-                f"orientation={self.orientation!r} is unknown; {suggest(self.orientation, ORIENTATION_MODES)}"
-            )
-        check_range(self, position_weight=(0.0, 1e9), rotation_weight=(0.0, 1e9), width=(1e-9, 1e9), growth=(0.0, 1e9),
-                    collision=(0.0, 1e6), clearance=(1e-6, 10.0), tolerance=(0.0, 1.0))  # fmt: skip
-        check_count(self, "iterations")
+    position_weight: NotNegative = 50.0
+    rotation_weight: NotNegative = 10.0
+    width: Positive = 0.5
+    growth: NotNegative = 10.0
+    optimizer: Annotated[str, Choice(OPTIMIZERS)] = "slsqp"
+    gradient: Literal["analytic", "numeric"] = "analytic"
+    collision: NotNegative = 0.0
+    clearance: Annotated[float, Range(1e-6, 10.0)] = 0.02
+    orientation: Literal["keep", "ignore", "adaptive"] = "keep"
+    tolerance: Share = 1e-8
+    iterations: Count = 100
 
     def check(self, problem: Problem) -> None:
         kinds = {term.kind: problem.goal_names[term.goal] for term in problem._terms}
         for kind, what in ((Kind.CALLBACK, "evaluated in Python"), (Kind.CONTACTS, "on contacts")):
             if kind in kinds:
                 raise GoalError(f"relaxed does not serve goal {kinds[kind]!r}, which is {what}; use method='memetic'.")
-        rows_of(problem)
+        if problem._core.must_rows:
+            rows_of(problem)
         if self.optimizer.startswith("nlopt_"):
             load_nlopt()
         else:
