@@ -144,7 +144,7 @@ class Cached(Search):
             ):
                 break
         else:
-            run_part(self.method, task, start, np.inf, np.inf)
+            run_part(self.method, task, start)
         if task.answers:
             self.store.add(key, asked, task.answers[0][0], self.size)
 
