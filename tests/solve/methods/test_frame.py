@@ -94,10 +94,12 @@ def test_bounds_are_kept(arm):
     far[0, 3] += 50.0
     assert problem.solve(far, method=Descent(), evaluations=100).evaluations <= 100
     assert problem.solve(far, method=Descent(), attempts=3, timeout=10.0).restarts == 2
-    begin = time.perf_counter()
-    solution = problem.solve(far, method=Idle(), timeout=0.05)
-    assert not solution.success
-    assert time.perf_counter() - begin < 5.0
+    taken = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        assert not problem.solve(far, method=Idle(), timeout=0.05).success
+        taken.append(time.perf_counter() - begin)
+    assert 0.05 <= min(taken) < 0.055
     assert problem.solve(far, method=Idle(), evaluations=7).evaluations == 7
 
 

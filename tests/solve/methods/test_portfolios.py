@@ -215,6 +215,10 @@ def test_presets_come_back_from_their_file_as_they_were(arm, tmp_path):
         (json.dumps({"schema": "memetik.method/1", "method": "tracc"}), "did you mean 'trac'"),
         (json.dumps({"schema": "memetik.method/1", "method": "trac", "parameters": {"mod": 1}}), "did you mean 'mode'"),
         (json.dumps({"schema": "memetik.method/1", "method": "trac", "option": {}}), "did you mean 'options'"),
+        (json.dumps({"schema": "memetik.method/1", "method": "trac", "parameters": 5}), r"bad\.json: .* are an object"),
+        (json.dumps({"schema": "memetik.method/1", "method": ["a"]}), r"bad\.json: method \['a'\] is unknown"),
+        (json.dumps({"schema": "memetik.method/1", "method": "trac", "options": 5}), r"bad\.json: options of a preset"),
+        (json.dumps({"schema": "memetik.method/1", "method": "ccd", "parameters": {"sweeps": "x"}}), "sweeps of Ccd"),
     ],
 )
 def test_bad_presets_say_what_is_wrong(tmp_path, content, message):

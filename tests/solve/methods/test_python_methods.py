@@ -90,16 +90,21 @@ def test_same_seed_gives_the_same_answer_and_evaluations_are_a_bound(arm, method
     assert runs[0].evaluations == runs[1].evaluations <= 400 + 100
 
 
+@pytest.mark.unsanitized
 @pytest.mark.parametrize("method", [*SOLVERS, *SLOW, *OTHERS])
 def test_nothing_is_claimed_of_poses_out_of_reach_and_time_is_a_bound(arm, method):
     robot, problem = arm
     problem.solve(robot.pose(robot.tip, robot.neutral), method=method, evaluations=1)  # what is imported only once
-    begin = time.perf_counter()
-    solution = problem.solve(mk.transform((3.0, 0.0, 0.0)), method=method, timeout=0.03)
-    assert not solution.success
-    assert np.isfinite(solution.q).all()
-    # Far more than an iteration takes; a method that does not look at the clock would go on for ever.
-    assert time.perf_counter() - begin < 2.0
+    beyond = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        solution = problem.solve(mk.transform((3.0, 0.0, 0.0)), method=method, timeout=0.03)
+        beyond.append(time.perf_counter() - begin - 0.03)
+        assert not solution.success
+        assert np.isfinite(solution.q).all()
+        assert solution.evaluations > 3
+    # An iteration takes less than a millisecond here; the rest is for others on this machine, in the best of three.
+    assert min(beyond) < 5e-3
 
 
 @pytest.mark.parametrize("method", ["trac", "slsqp", "nlopt_slsqp", "relaxed", "ccd"])

@@ -104,17 +104,141 @@ def test_ranges_are_used_and_their_middle_is_preferred():
     assert np.abs(off).max() <= 0.05
 
 
-def test_collision_term_leads_around_an_obstacle():
+def test_the_collision_term_leads_around_what_is_in_the_way():
+    """A ball at the elbow of the posture that a bare search ends at: with the term it ends at another."""
     robot = mk.load_robot("panda")
+    rng, count = np.random.default_rng(4), 0
+    solved = {0.0: 0, 1.0: 0}
+    while count < 20:
+        witness, seed = robot.random(rng), robot.random(rng)
+        target = robot.pose(robot.tip, witness)[:3, 3]
+        bare = mk.methods.Relaxed(restarts=False)
+        found = mk.Problem(robot, [mk.Position(robot.tip)], self_collision=True).solve(
+            target, seed=seed, method=bare, evaluations=2000
+        )
+        scene = mk.Scene()
+        scene.add_sphere("at the elbow", radius=0.05, pose=mk.transform(robot.pose("panda_link4", found.q)[:3, 3]))
+        model = mk.CollisionModel(robot, scene)
+        if not found.success or model.collides(seed) or model.collides(witness):
+            continue
+        count += 1
+        problem = mk.Problem(robot, [mk.Position(robot.tip)], scene=scene)
+        for weight in solved:
+            method = mk.methods.Relaxed(collision=weight, restarts=False)
+            solution = problem.solve(target, seed=seed, method=method, evaluations=2000)
+            solved[weight] += solution.success
+            if solution.success:
+                assert not model.collides(solution.q)
+            elif weight == 0.0:  # it is the ball, not the goal, that turns the bare search's end away
+                assert model.collides(solution.q)
+                assert solution.errors["position_panda_hand_tcp"]["position"] < 1e-5
+    assert solved[0.0] == 0
+    assert solved[1.0] >= 14
+
+
+def beside_a_wall():
+    """Panda with its hand some centimetres from a wall, and a pose to go to."""
+    robot = mk.load_robot("panda")
+    q = np.array([0.0, -0.5, 0.0, -2.2, 0.0, 1.8, 0.7, 0.02])
     scene = mk.Scene()
-    scene.add_box("post", size=(0.1, 0.1, 0.6), pose=mk.transform((0.35, 0.25, 0.5)))
-    q = robot.q({"panda_joint1": 0.9, "panda_joint2": 0.4, "panda_joint4": -2.0, "panda_joint6": 2.2})
-    target = robot.pose(robot.tip, robot.q({"panda_joint2": 0.2, "panda_joint4": -2.1, "panda_joint6": 2.3}))
-    problem = mk.Problem(robot, [mk.Pose(robot.tip)], scene=scene)
-    method = mk.methods.Relaxed(collision=1.0)
-    solution = problem.solve(target, seed=q, timeout=10.0, method=method)
-    assert solution.success
-    assert not mk.CollisionModel(robot, scene).collides(solution.q)
+    pose = robot.pose(robot.tip, q)
+    scene.add_box("wall", size=(0.02, 1.0, 1.0), pose=mk.transform(pose[:3, 3] + [0.12, 0.0, 0.0]))
+    goal = mk.Pose(robot.tip, position_tolerance=(0.02,) * 3, rotation_tolerance=(0.4,) * 3)
+    return q, mk.Problem(robot, [goal], scene=scene), pose @ mk.transform((0.0, 0.05, 0.0), rpy=(0.2, 0.1, 0.3))
+
+
+def test_adaptive_orientations_count_by_the_score_without_the_collision_term():
+    q, problem, target = beside_a_wall()
+    task = task_of(problem, target, seed=q)
+    x = q[problem._core.variables]
+    values = {
+        mode: RelaxedObjective(mk.methods.Relaxed(orientation=mode), task)(x)[0]
+        for mode in ("keep", "ignore", "adaptive")
+    }
+    distance, *_ = problem.confinement.tight._nearest(q[None], 10.0, 1)
+    score = (2.0 * 0.02 / (0.02 + distance[0])) ** 2
+    assert 0.0 < distance[0] < 0.2
+    assert values["keep"] > values["ignore"]
+    wanted = values["ignore"] + 0.05 / (0.05 + score) * (values["keep"] - values["ignore"])
+    assert values["adaptive"] == pytest.approx(wanted, rel=1e-9)
+    runs = {
+        mode: problem.solve(target, seed=q, method=mk.methods.Relaxed(orientation=mode), evaluations=500)
+        for mode in values
+    }
+    assert not np.array_equal(runs["adaptive"].q, runs["keep"].q)
+    assert not np.array_equal(runs["adaptive"].q, runs["ignore"].q)
+
+
+def test_where_there_is_nothing_to_touch_adaptive_orientations_are_kept():
+    robot = mk.load_robot("panda")
+    problem = mk.Problem(robot, [mk.Pose(robot.tip)])
+    target, seed = robot.pose(robot.tip, robot.random(1)), robot.random(2)
+    keep, adaptive = (
+        problem.solve(target, seed=seed, method=mk.methods.Relaxed(orientation=mode), evaluations=2000)
+        for mode in ("keep", "adaptive")
+    )
+    np.testing.assert_array_equal(keep.q, adaptive.q)
+
+
+@pytest.mark.parametrize("parameters", [{"collision": 1.0}, {"orientation": "adaptive"}])
+def test_scenes_that_know_no_distances_are_refused_where_distances_count(parameters):
+    class Verdict:
+        def collides(self, q):
+            return False
+
+    robot = mk.load_robot("ur5")
+    problem = mk.Problem(robot, [mk.Pose(robot.tip)], scene=Verdict())
+    with pytest.raises(mk.errors.GoalError, match="distances"):
+        problem.solve(np.eye(4), method=mk.methods.Relaxed(**parameters))
+
+
+def test_streams_keep_clear_of_a_scene():
+    """The target goes through a post; with the term the robot stays off it, without it does not."""
+    robot = mk.load_robot("panda")
+    seed = np.array([0.0, -0.5, 0.0, -2.2, 0.0, 1.8, 0.7, 0.02])
+    start = robot.pose(robot.tip, seed)
+    scene = mk.Scene()
+    scene.add_box("post", size=(0.06, 0.06, 1.0), pose=mk.transform(start[:3, 3] + [0.0, 0.2, 0.0]))
+    problem, model = mk.Problem(robot, [mk.Position(robot.tip)], scene=scene), mk.CollisionModel(robot, scene)
+    touched = {}
+    for weight in (0.0, 1.0):
+        stream = mk.methods.RelaxedStream(problem, seed, 0.05, method=mk.methods.Relaxed(width=0.1, collision=weight))
+        ways = np.linspace(0.0, 0.2, 30)
+        postures = [stream.step(start[:3, 3] + [0.0, way, 0.0]).q for way in ways]
+        touched[weight] = sum(model.collides(q) for q in postures)
+    assert touched[0.0] > 0
+    assert touched[1.0] == 0
+
+
+def test_streams_keep_links_apart():
+    """The target goes into the robot's own base: the self-collision term stops the hand before it."""
+    robot = mk.load_robot("panda")
+    seed = np.array([0.0, -0.5, 0.0, -2.2, 0.0, 1.8, 0.7, 0.02])
+    start = robot.pose(robot.tip, seed)[:3, 3]
+    problem, model = mk.Problem(robot, [mk.Position(robot.tip)]), mk.CollisionModel(robot)
+    touched = {}
+    for weight in (0.0, 1.0):
+        stream = mk.methods.RelaxedStream(problem, seed, 0.05, self_collision=weight)
+        ways = np.linspace(0.0, 1.0, 60)
+        postures = [stream.step((1.0 - way) * start + way * np.array([0.0, 0.0, 0.15])).q for way in ways]
+        touched[weight] = sum(model.collides(q) for q in postures)
+    assert touched[0.0] > 0
+    assert touched[1.0] == 0
+
+
+def test_streams_with_manipulability_turn_away_from_singular_postures():
+    robot = mk.load_robot("panda")
+    seed = np.array([0.0, 0.3, 0.0, -0.15, 0.0, 1.9, 0.7, 0.02])  # the elbow is nearly straight
+    problem = mk.Problem(robot, [mk.Position(robot.tip)])
+    target = robot.pose(robot.tip, seed)[:3, 3]
+    last = {}
+    for weight in (0.0, 1.0):
+        stream = mk.methods.RelaxedStream(problem, seed, 0.05, manipulability=weight)
+        for _ in range(20):
+            step = stream.step(target)
+        last[weight] = np.prod(np.linalg.svd(robot.jacobian(robot.tip, step.q)[:, :7], compute_uv=False))
+        assert step.errors["position_panda_hand_tcp"]["position"] < 0.02
+    assert last[1.0] > 1.2 * last[0.0]
 
 
 def test_streams_are_smooth_within_velocity_limits_and_near_their_targets():

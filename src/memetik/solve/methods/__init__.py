@@ -118,3 +118,7 @@ def __getattr__(name: str) -> Any:
         if entry.owner == name:
             return entry.load()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *(entry.owner for entry in (*METHODS.values(), *_OTHERS))})

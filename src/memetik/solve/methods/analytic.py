@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from memetik.errors import GoalError, InvalidInputError, MissingExtraError
 from memetik.robot.transforms import inverse
-from memetik.solve.methods.checks import check_count
+from memetik.solve.methods.checks import Natural
 from memetik.solve.methods.method import Search
 from memetik.solve.methods.serial import check_poses
 from memetik.solve.methods.tolerances import tolerances_of
@@ -40,16 +40,16 @@ class Analytic(Search):
     """
 
     function: Callable[[np.ndarray], Any] | None = None
-    polish: int = 5
+    polish: Natural = 5
     restarts: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not callable(self.function):
             raise InvalidInputError(
                 "analytic needs the closed form: mk.methods.Analytic(function), with function(pose) giving postures; "
                 "eaik's is mk.methods.eaik_function(robot)."
             )
-        check_count(self, "polish", least=0)
 
     def check(self, problem: Problem) -> None:
         check_poses(problem, "analytic")
@@ -65,17 +65,16 @@ class Analytic(Search):
         assert self.function is not None
         given = self.function(pose)
         task.spend(1)
-        for x in self._ordered(task, () if given is None else given, start):
+        for x in self._ordered(task, _postures(given), start):
             if tolerances_of(task.problem).offer(task, self._polished(task, x)):
                 return
 
-    def _ordered(self, task: Task, given: Iterable[Any], start: np.ndarray) -> list[np.ndarray]:
+    def _ordered(self, task: Task, given: list[np.ndarray], start: np.ndarray) -> list[np.ndarray]:
         """Postures within the limits, on the turn nearest to `start`, the nearest first."""
         core, dof, n = task.problem._core, task.problem.robot.dof, len(start)
         turns = task.problem._turns[core.variables]
         found = []
-        for posture in given:
-            x = np.array(posture, dtype=float).ravel()
+        for x in given:
             if x.shape not in ((n,), (dof,)):
                 raise InvalidInputError(
                     f"the closed form gave a posture of {x.size} values; this problem has {n} variables and the robot "
@@ -102,6 +101,14 @@ class Analytic(Search):
                 break
             x = task.clip(x - np.linalg.pinv(jacobian, 1e-6) @ residuals)
         return x
+
+
+def _postures(given: Any) -> list[np.ndarray]:
+    """What a closed form gave, as arrays."""
+    try:
+        return [np.array(posture, dtype=float).ravel() for posture in (() if given is None else given)]
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"the closed form must give a list of postures, not {given!r:.60}.") from None
 
 
 def eaik_function(robot: Robot, link: str | None = None) -> Callable[[np.ndarray], np.ndarray]:

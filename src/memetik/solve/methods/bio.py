@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 from memetik import _core
 from memetik.errors import InvalidInputError
 from memetik.goals.pose import ROTATION_SCALE
+from memetik.solve.methods.checks import Share
 from memetik.solve.methods.native import CoreMethod
 
 Rotation = Literal["square_distance", "dot_product", "square_angle", "sine"]
@@ -65,7 +66,7 @@ class Bio2(CoreMethod):
     local: Local = "quadratic"
     mutation_low: int = 7
     mutation_high: int = 23
-    wipeout: float = 0.1
+    wipeout: Share = 0.1
     rotation: Rotation = "square_distance"
     rotation_scale: float = 1.0
     mutate_per_gene: bool = False
@@ -76,7 +77,6 @@ class Bio2(CoreMethod):
 
     KIND: ClassVar[str] = "bio2"
     BLOCK: ClassVar[str] = "bio2"
-    CHANCES: ClassVar[tuple[str, ...]] = ("wipeout",)
     CHOICES: ClassVar[Mapping[str, Any]] = {"local": Local, "rotation": Rotation}
 
     def least(self) -> dict[str, int]:

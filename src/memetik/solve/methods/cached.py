@@ -14,7 +14,7 @@ from memetik.files import replacing
 from memetik.goals.base import Kind
 from memetik.scene.cache import digest
 from memetik.solve.methods import method_named
-from memetik.solve.methods.checks import check_count, check_range
+from memetik.solve.methods.checks import Count, Natural, NotNegative
 from memetik.solve.methods.delegate import run_part
 from memetik.solve.methods.method import Search
 
@@ -116,18 +116,16 @@ class Cached(Search):
 
     method: Any = "memetic"
     store: PoseStore = field(default_factory=lambda: SHARED, compare=False)
-    neighbours: int = 2
-    radius: float = 0.3
-    tries: int = 200
-    size: int = 20_000
+    neighbours: Natural = 2
+    radius: NotNegative = 0.3
+    tries: Count = 200
+    size: Count = 20_000
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "method", method_named(self.method))
         if not isinstance(self.store, PoseStore):
             raise InvalidInputError(f"store of Cached is an mk.methods.PoseStore, not {self.store!r}.")
-        check_count(self, "size", "tries")
-        check_count(self, "neighbours", least=0)
-        check_range(self, radius=(0.0, 1e9))
 
     def check(self, problem: Problem) -> None:
         self.method.check(problem)
@@ -146,7 +144,7 @@ class Cached(Search):
             ):
                 break
         else:
-            run_part(self.method, task, start, np.inf, np.inf)
+            run_part(self.method, task, start)
         if task.answers:
             self.store.add(key, asked, task.answers[0][0], self.size)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,16 @@ import numpy as np
 
 from memetik.errors import InvalidInputError
 from memetik.solve.methods import method_named
-from memetik.solve.methods.checks import check_count, check_range
-from memetik.solve.methods.delegate import run_part
+from memetik.solve.methods.checks import Count, Share
+from memetik.solve.methods.delegate import restarts, run_native, run_part, single_run, without_restarts
 from memetik.solve.methods.method import Method, Search
 from memetik.solve.methods.task import Stop, Task
 
 if TYPE_CHECKING:
     from memetik.solve.problem import Problem
+
+OUT_OF_TIME = 1
+"""The core's Ending of that kind (native/solver.h)."""
 
 SLICE_SECONDS = 0.01
 """How long a method in a race runs before it looks whether another has won, unless it looks by itself."""
@@ -33,27 +37,27 @@ class Cascade(Search):
     shares    of the time or evaluations that are left, what each but the last may take, e.g. (0.2, 0.5). None: each
               takes 1 / (number of methods still to come).
     raced     all at once, on a thread each; the first accepted answer counts. With `evaluations=` and no timeout they
-              take turns instead, `turn` evaluations each, and the result depends on the inputs and `rng=` alone.
+              take turns instead, `turn` evaluations each, and the result depends on the inputs and `rng=` alone. A
+              method without restarts runs once, in its turn for an equal share of what is left.
     turn      see `raced`.
+
+    Of `attempts=` the first runs of all methods are one, and each restart of any of them is one.
     """
 
     methods: Sequence[Any] = ("trac", "memetic")
-    shares: Sequence[float] | None = None
+    shares: tuple[Share, ...] | None = None
     raced: bool = False
-    turn: int = 500
+    turn: Count = 500
 
     def __post_init__(self) -> None:
-        if isinstance(self.methods, str) or not len(tuple(self.methods)):
+        super().__post_init__()
+        if isinstance(self.methods, str) or not isinstance(self.methods, Iterable) or not tuple(self.methods):
             raise InvalidInputError(f"methods of Cascade are a list of at least one method, not {self.methods!r}.")
         object.__setattr__(self, "methods", tuple(method_named(method) for method in self.methods))
-        check_count(self, "turn")
-        if self.shares is not None:
-            shares = tuple(self.shares)
-            if len(shares) != len(self.methods) - 1 or not all(0.0 < share <= 1.0 for share in shares):
-                raise InvalidInputError(
-                    f"shares of Cascade are numbers in 0..1, one for each method but the last, not {self.shares!r}."
-                )
-            object.__setattr__(self, "shares", shares)
+        if self.shares is not None and (len(self.shares) != len(self.methods) - 1 or not all(self.shares)):
+            raise InvalidInputError(
+                f"shares of Cascade are numbers above 0, one for each method but the last, not {self.shares!r}."
+            )
 
     def check(self, problem: Problem) -> None:
         for method in self.methods:
@@ -77,16 +81,21 @@ class Cascade(Search):
             start = task._best[1]
 
     def _by_turns(self, task: Task, start: np.ndarray) -> None:
-        starts = [start] * len(self.methods)
-        while True:
-            for k, method in enumerate(self.methods):
-                if run_part(method, task, starts[k], np.inf, self.turn):
-                    return
-                starts[k] = task.random()
+        waiting = deque((method, start) for method in self.methods)
+        while waiting:
+            method, start = waiting.popleft()
+            # A run that counts is not cut short by its turn: it gets its share of what is left.
+            counts = task.bounds.attempts >= 0 or not restarts(method)
+            if run_part(
+                method, task, start, np.inf, task.evaluations_left / (len(waiting) + 1) if counts else self.turn
+            ):
+                return
+            if restarts(method) and task.attempt():
+                waiting.append((method, task.random()))
 
     def _at_once(self, task: Task, start: np.ndarray) -> None:
         race = _Race(task)
-        runners = [_Runner(race, rng) for rng in task.rng.spawn(len(self.methods))]
+        runners = [_Runner(race, rng, len(self.methods)) for rng in task.rng.spawn(len(self.methods))]
         threads = [
             threading.Thread(target=runner.run, args=(method, start), daemon=True)
             for runner, method in zip(runners, self.methods, strict=True)
@@ -100,7 +109,7 @@ class Cascade(Search):
             race.over = True
             raise
         task.evaluations += sum(runner.evaluations for runner in runners)
-        task.inner_starts += sum(runner.inner_starts for runner in runners)
+        task.starts += sum(runner.starts - 1 for runner in runners)
         task.rejected += sum(runner.rejected for runner in runners)
         best = min(runners, key=lambda runner: runner._best[0])
         task._best = min(task._best, best._best, key=lambda pair: pair[0])
@@ -121,12 +130,12 @@ class Seeded(Search):
 
     first: Any = "neural"
     then: Any = "memetic"
-    share: float = 0.5
+    share: Share = 0.5
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "first", replace_restarts(method_named(self.first)))
+        super().__post_init__()
+        object.__setattr__(self, "first", without_restarts(method_named(self.first)))
         object.__setattr__(self, "then", method_named(self.then))
-        check_range(self, share=(0.0, 1.0))
 
     def check(self, problem: Problem) -> None:
         self.first.check(problem)
@@ -135,12 +144,7 @@ class Seeded(Search):
     def search(self, task: Task, start: np.ndarray) -> None:
         part = self.share * task.time_left, _share(self.share, task.evaluations_left)
         if not run_part(self.first, task, start, *part):
-            run_part(self.then, task, task._best[1], np.inf, np.inf)
-
-
-def replace_restarts(method: Method) -> Method:
-    """The method without restarts: one run of it."""
-    return replace(method, restarts=False) if isinstance(method, Search) else method
+            run_part(self.then, task, task._best[1])
 
 
 def _share(share: float, evaluations: float) -> float:
@@ -157,31 +161,60 @@ class _Race:
 
 
 class _Runner(Task):
-    """A task of one method in a race: its own random numbers and counts, the race's answers and end."""
+    """A task of one method in a race: its own random numbers and counts, its share of evaluations and attempts, the
+    race's answers and end."""
 
-    def __init__(self, race: _Race, rng: np.random.Generator):
-        self.__dict__.update(race.task.__dict__)
+    def __init__(self, race: _Race, rng: np.random.Generator, count: int):
+        task = race.task
+        self.__dict__.update(task.__dict__)
         self.race, self.rng = race, rng
-        self.evaluations = self.inner_starts = self.rejected = 0
-        self._best = (np.inf, race.task.seed)
+        self.evaluations = self.rejected = 0
+        self.starts = 1  # all that start at once are one attempt
+        self.bounds = replace(
+            task.bounds,
+            evaluations=-1 if task.bounds.evaluations < 0 else int(task.evaluations_left) // count,
+            attempts=-1 if task.bounds.attempts < 0 else 1 + (task.bounds.attempts - task.starts) // count,
+        )
+        self._best = (np.inf, task.seed)
 
     def run(self, method: Method, start: np.ndarray) -> None:
         try:
-            while not self.race.over:
-                seconds = np.inf if isinstance(method, Search) else SLICE_SECONDS
-                run_part(method, self, start, seconds, np.inf)
-                if isinstance(method, Search) and not method.restarts:
-                    return
-                self.inner_starts += 1
-                start = self.random()
+            if isinstance(method, Search):
+                run_part(method, self, start)
+            elif not restarts(method) or self.bounds.attempts >= 0:
+                self._run_by_run(method, start)
+            else:
+                while not run_part(method, self, start, SLICE_SECONDS) and self.attempt():
+                    start = self.random()
         except Stop:
             pass
         except BaseException as error:
             self.race.error, self.race.over = error, True
 
+    def _run_by_run(self, method: Method, start: np.ndarray) -> None:
+        """Runs of the core that must not be cut short. It cannot be told to stop: a run is repeated, with the same
+        random numbers, for twice as long each time, so that the race waits for it no longer than it took before."""
+        single, again = single_run(method, self)
+        while True:
+            rng, seconds, bounds, starts = int(self.rng.integers(2**63)), SLICE_SECONDS, self.bounds, self.starts
+            while True:
+                self.check_bounds()
+                self.starts = starts
+                self.bounds = replace(bounds, timeout=min(bounds.timeout, time.perf_counter() - self.begin + seconds))
+                outcome = run_native(single, self, start, rng)
+                self.bounds = bounds
+                if outcome.ending != OUT_OF_TIME:
+                    break
+                seconds *= 2.0
+            if self.race.over or not again or not self.attempt():
+                return
+            start = start if getattr(method, "keep_seed", False) else self.random()
+
     def check_bounds(self) -> None:
-        if self.race.over or time.perf_counter() - self.begin >= self.bounds.timeout:
+        if self.race.over:
             raise Stop
+        self.race.task.check_bounds()  # which may run in a race itself
+        super().check_bounds()
 
     def offer(self, q: np.ndarray) -> bool:
         with self.race.lock:

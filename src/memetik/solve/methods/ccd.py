@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from memetik.solve.methods.checks import check_count, check_range
+from memetik.solve.methods.checks import Count, Range, Share
 from memetik.solve.methods.method import Search
 from memetik.solve.methods.serial import Frames, check_poses, point_pull, prismatic_variables, rotation_pull
 from memetik.solve.methods.tolerances import tolerances_of
@@ -38,14 +38,10 @@ class Ccd(Search):
     patience        see `progress`.
     """
 
-    rotation_scale: float = 0.3
-    sweeps: int = 400
-    progress: float = 1e-3
-    patience: int = 10
-
-    def __post_init__(self) -> None:
-        check_range(self, rotation_scale=(1e-6, 1e3), progress=(0.0, 1.0))
-        check_count(self, "sweeps", "patience")
+    rotation_scale: Annotated[float, Range(1e-6, 1e3)] = 0.3
+    sweeps: Count = 400
+    progress: Share = 1e-3
+    patience: Count = 10
 
     def check(self, problem: Problem) -> None:
         check_poses(problem, "ccd")

@@ -1,26 +1,139 @@
-"""What parameters of methods have to be."""
+"""What parameters have to be: the one check of every method, by the types and ranges that annotate its fields.
+
+    patience: Count = 5                                         a whole number from 1 on
+    share: Share = 0.5                                          a number in 0..1
+    clearance: Annotated[float, Range(1e-6, 10.0)] = 0.02       a number in that range
+    mode: Literal["global", "local"] = "global"                 one of these words
+    optimizer: Annotated[str, Choice(NAMES)] = "slsqp"          one of these names
+    hidden: tuple[Count, ...] = (256, 256)                      several of one kind
+    evaluations: Count | None = None                            or nothing
+
+Annotations of other kinds are not looked at.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import math
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
 from numbers import Integral, Real
-from typing import Any
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from memetik.errors import InvalidInputError
+import numpy as np
 
+from memetik.errors import InvalidInputError, suggest
 
-def check_count(method: Any, *names: str, least: int = 1) -> None:
-    """Refuses parameters that are no whole number from `least` on."""
-    for name in names:
-        value = getattr(method, name)
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-            raise InvalidInputError(
-                f"{name} of {type(method).__name__} must be a whole number from {least} on, not {value!r}."
-            )
+MOST = 1_000_000
+"""Counts beyond this are mistakes."""
+
+LARGEST = 1e9
 
 
-def check_range(method: Any, **ranges: tuple[float, float]) -> None:
-    """Refuses parameters outside [low, high]."""
-    for name, (low, high) in ranges.items():
-        value = getattr(method, name)
-        if not (isinstance(value, Real) and low <= value <= high):
-            raise InvalidInputError(f"{name} of {type(method).__name__} must lie in {low:g}..{high:g}, not {value!r}.")
+@dataclass(frozen=True)
+class Range:
+    """Numbers from `low` to `high`, both among them."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Names of which a parameter is one."""
+
+    names: tuple[str, ...]
+
+
+Count = Annotated[int, Range(1, MOST)]
+Natural = Annotated[int, Range(0, MOST)]
+NotNegative = Annotated[float, Range(0.0, LARGEST)]
+Positive = Annotated[float, Range(1e-9, LARGEST)]
+Share = Annotated[float, Range(0.0, 1.0)]
+
+
+def check_parameters(owner: Any, label: str, plain: Mapping[Any, Range] = types.MappingProxyType({})) -> None:
+    """Checks the fields of a frozen dataclass, and makes numbers of numpy plain ones.
+
+    plain  ranges of fields whose annotation is a bare int or float; none by default.
+    """
+    for name, hint in _hints(type(owner)).items():
+        if hint in (int, float) and hint in plain:
+            hint = Annotated[hint, plain[hint]]
+        object.__setattr__(owner, name, check_value(f"{name} of {label}", getattr(owner, name), hint))
+
+
+def check_value(what: str, value: Any, hint: Any) -> Any:
+    """A value as its annotation wants it; an InvalidInputError that names `what` where it is something else."""
+    kind, ranges = (get_args(hint)[0], get_args(hint)[1:]) if get_origin(hint) is Annotated else (hint, ())
+    if get_origin(kind) in (Union, types.UnionType) and type(None) in get_args(kind):
+        rest = [part for part in get_args(kind) if part is not type(None)]
+        return None if value is None else check_value(what, value, rest[0]) if len(rest) == 1 else value
+    if kind is bool:
+        if not isinstance(value, bool | np.bool_):
+            raise InvalidInputError(f"{what} is True or False, not {value!r:.60}.")
+        return bool(value)
+    if kind in (int, float):
+        return _number(what, value, kind, next((part for part in ranges if isinstance(part, Range)), Range()))
+    if get_origin(kind) is Literal:
+        return _one_of(what, value, get_args(kind))
+    if kind is str:
+        names = next((part.names for part in ranges if isinstance(part, Choice)), None)
+        if names is not None:
+            return _one_of(what, value, names)
+        if not isinstance(value, str):
+            raise InvalidInputError(f"{what} must be text, not {value!r:.60}.")
+        return value
+    if get_origin(kind) is tuple and get_args(kind)[1:] == (...,):
+        return _several(what, value, get_args(kind)[0])
+    if get_origin(kind) is Mapping:
+        return _by_name(what, value, get_args(kind)[1])
+    return value
+
+
+def _number(what: str, value: Any, kind: type, given: Range) -> Any:
+    wanted: Any = Integral if kind is int else Real
+    # True is one to Python and a slip of the pen to everybody else.
+    is_number = isinstance(value, wanted) and not isinstance(value, bool | np.bool_)
+    if not is_number or not math.isfinite(value) or not given.low <= value <= given.high:
+        name = "a whole number" if kind is int else "a number"
+        low, high = (f"{end:.10g}" for end in (given.low, given.high))
+        bounds = f" in {low}..{high}" if math.isfinite(given.high) else f" from {low} on"
+        raise InvalidInputError(
+            f"{what} must be {name}{bounds if math.isfinite(given.low) else ''}, not {value!r:.60}."
+        )
+    return kind(value)
+
+
+def _one_of(what: str, value: Any, names: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in names:
+        raise InvalidInputError(f"{what} is unknown: {value!r:.60}; {suggest(value, names)}")
+    return value
+
+
+def _several(what: str, value: Any, hint: Any) -> tuple[Any, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInputError(f"{what} must be a list, not {value!r:.60}.")
+    return tuple(check_value(f"an entry of {what}", entry, hint) for entry in value)
+
+
+def _by_name(what: str, value: Any, hint: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{what} must be a mapping from names, not {value!r:.60}.")
+    for name in value:
+        if not isinstance(name, str):
+            raise InvalidInputError(f"the names in {what} must be text, not {name!r:.60}.")
+    return {name: check_value(f"{name!r} in {what}", entry, hint) for name, entry in value.items()}
+
+
+@cache
+def _hints(owner: type) -> dict[str, Any]:
+    """The annotations of a dataclass's fields. Those of a class that cannot be resolved, such as names that only a type
+    checker sees, are left out."""
+    hints: dict[str, Any] = {}
+    for base in reversed(owner.__mro__):
+        with contextlib.suppress(NameError, TypeError):
+            hints |= get_type_hints(base, include_extras=True)
+    return {f.name: hints[f.name] for f in fields(owner) if f.init and f.name in hints}

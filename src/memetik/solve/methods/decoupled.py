@@ -13,7 +13,7 @@ from memetik.goals.pose import Pose
 from memetik.robot.edit import extract_chain
 from memetik.robot.robot import Robot
 from memetik.robot.transforms import inverse
-from memetik.solve.methods.checks import check_count
+from memetik.solve.methods.checks import Count, NotNegative
 from memetik.solve.methods.method import Search
 from memetik.solve.methods.serial import check_poses
 
@@ -40,15 +40,11 @@ class Decoupled(Search):
     offers    free ends that the arm tries to carry.
     """
 
-    samples: int = 256
-    rounds: int = 8
-    parents: int = 16
-    spread: float = 0.3
-    offers: int = 6
-
-    def __post_init__(self) -> None:
-        for name in ("samples", "rounds", "parents", "offers"):
-            check_count(self, name)
+    samples: Count = 256
+    rounds: Count = 8
+    parents: Count = 16
+    spread: NotNegative = 0.3
+    offers: Count = 6
 
     def check(self, problem: Problem) -> None:
         check_poses(problem, "decoupled")

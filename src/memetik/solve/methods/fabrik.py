@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
 from memetik.errors import GoalError
+from memetik.goals.base import MUST
 from memetik.solve.methods.ccd import CLOSE, best_turn
-from memetik.solve.methods.checks import check_count, check_range
+from memetik.solve.methods.checks import Count, Range, Share
 from memetik.solve.methods.method import Search
 from memetik.solve.methods.serial import check_poses, point_pull, prismatic_variables, rotation_about, rotation_pull
 from memetik.solve.methods.tolerances import tolerances_of
@@ -39,22 +40,18 @@ class Fabrik(Search):
                     share of the error that so many iterations should take away; less of it ends a run.
     """
 
-    rotation_scale: float = 0.3
-    share: float = 0.9
-    iterations: int = 400
-    progress: float = 1e-3
-    patience: int = 10
-
-    def __post_init__(self) -> None:
-        check_range(self, rotation_scale=(1e-6, 1e3), share=(0.0, 1.0), progress=(0.0, 1.0))
-        check_count(self, "iterations", "patience")
+    rotation_scale: Annotated[float, Range(1e-6, 1e3)] = 0.3
+    share: Share = 0.9
+    iterations: Count = 400
+    progress: Share = 1e-3
+    patience: Count = 10
 
     def check(self, problem: Problem) -> None:
         check_poses(problem, "fabrik")
         if prismatic_variables(problem).any():
             raise GoalError("fabrik serves chains of turning joints, and this one has a joint that slides.")
-        frames = {term.row[3] for term in problem._terms if problem.goals[term.goal].priority == 0}
-        if len(frames) > 1 or not any(term.label == "position" for term in problem._terms):
+        musts = [term for term in problem._terms if problem.goals[term.goal].priority == MUST]
+        if len({term.row[3] for term in musts}) > 1 or (musts and all(term.label != "position" for term in musts)):
             raise GoalError("fabrik serves one goal with a position, on one link: use method='ccd' or 'memetic'.")
 
     def search(self, task: Task, start: np.ndarray) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Annotated
 
 from memetik import _core
 from memetik.errors import InvalidInputError
+from memetik.solve.methods.checks import Count, Natural, Range, Share
 from memetik.solve.methods.method import Native
 
 
@@ -45,22 +47,22 @@ class Memetic(Native):
                       Without, element k of a batch equals the single solve with rng=(rng, k).
     """
 
-    islands: int = 4
-    species: int = 2
-    population: int = 8
-    elites: int = 4
-    local_iterations: int = 16
-    stagnation: int = 2
-    progress: float = 0.2
-    random_share: float = 0.5
-    wipeout: float = 0.1
-    mutation_low: float = 0.0
-    mutation_high: float = 6.0
-    damping: float = 5e-2
-    max_step: float = 1.5
-    round_iterations: int = 12
-    refine_patience: int = 48
-    seed_patience: int = 16
+    islands: Count = 4
+    species: Count = 2
+    population: Count = 8
+    elites: Count = 4
+    local_iterations: Count = 16
+    stagnation: Count = 2
+    progress: Share = 0.2
+    random_share: Share = 0.5
+    wipeout: Share = 0.1
+    mutation_low: Annotated[float, Range(0.0, 60.0)] = 0.0
+    mutation_high: Annotated[float, Range(0.0, 60.0)] = 6.0
+    damping: Annotated[float, Range(0.0, 1e6)] = 5e-2
+    max_step: Annotated[float, Range(1e-6, 1e6)] = 1.5
+    round_iterations: Count = 12
+    refine_patience: Count = 48
+    seed_patience: Natural = 16
     closed_form: bool = True
     climb: bool = True
     push: bool = True
@@ -68,25 +70,12 @@ class Memetic(Native):
     neighbours: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("climb", "push", "openings", "neighbours"):
-            if not isinstance(getattr(self, name), bool):
-                raise InvalidInputError(f"{name} of Memetic is True or False, not {getattr(self, name)!r}.")
-        for name, least in (("islands", 1), ("species", 1), ("population", 1), ("elites", 1), ("local_iterations", 1),
-                            ("stagnation", 1), ("round_iterations", 1), ("refine_patience", 1),
-                            ("seed_patience", 0)):  # fmt: skip
-            value = getattr(self, name)
-            if not isinstance(value, int) or not least <= value <= 1_000_000:
-                raise InvalidInputError(
-                    f"{name} of Memetic must be a whole number from {least} to 1000000, not {value!r}."
-                )
-        if not isinstance(self.closed_form, bool):
-            raise InvalidInputError(f"closed_form of Memetic is True or False, not {self.closed_form!r}.")
-        for name, low, high in (("progress", 0.0, 1.0), ("random_share", 0.0, 1.0), ("wipeout", 0.0, 1.0),
-                                ("damping", 0.0, 1e6), ("max_step", 1e-6, 1e6), ("mutation_low", 0.0, 60.0),
-                                ("mutation_high", self.mutation_low, 60.0)):  # fmt: skip
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise InvalidInputError(f"{name} of Memetic must lie in {low:g}..{high:g}, not {value!r}.")
+        super().__post_init__()
+        if self.mutation_high < self.mutation_low:
+            raise InvalidInputError(
+                f"mutation_high of Memetic must not be below mutation_low, {self.mutation_low:g}, not "
+                f"{self.mutation_high!r}."
+            )
 
     def options(self) -> _core.SearchOptions:
         options = _core.SearchOptions()

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from memetik.solve.methods.checks import check_parameters
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -16,7 +18,11 @@ if TYPE_CHECKING:
 
 
 class Method(ABC):  # noqa: B024
-    """A way to search for a posture. Methods are frozen dataclasses: their fields are their parameters."""
+    """A way to search for a posture. Methods are frozen dataclasses: their fields are their parameters, and what these
+    are annotated with is checked (memetik.solve.methods.checks)."""
+
+    def __post_init__(self) -> None:
+        check_parameters(self, self.label())
 
     @classmethod
     def label(cls) -> str:

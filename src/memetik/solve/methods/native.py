@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from numbers import Integral, Real
-from typing import Any, ClassVar, get_args
+from typing import Annotated, Any, ClassVar, get_args
 
 from memetik import _core
-from memetik.errors import InvalidInputError
+from memetik.solve.methods.checks import LARGEST, MOST, Range, check_parameters, check_value
 from memetik.solve.methods.method import Native
 
 KINDS = (
@@ -19,8 +18,6 @@ KINDS = (
 
 ROUND = 8
 """Groups of eight evaluations that an island does before the bounds of a solve are looked at."""
-
-MOST = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -45,37 +42,20 @@ class CoreMethod(Native):
     """The block of the core's options that holds the parameters; those of a fitness go to `fitness`."""
     CHOICES: ClassVar[Mapping[str, Any]] = {}
     """Parameters that are words: the Literal of each, in the order of the core's enumeration."""
-    CHANCES: ClassVar[tuple[str, ...]] = ()
-    """Parameters that are probabilities or shares."""
     FITNESS: ClassVar[tuple[str, ...]] = ("rotation", "rotation_scale", "combination", "normalized")
 
     def __post_init__(self) -> None:
-        for name, least in (("islands", 1), *self.least().items()):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value <= MOST:
-                raise InvalidInputError(
-                    f"{name} of {self.label()} must be a whole number from {least} to {MOST}, not {value!r}."
-                )
-        for name, literal in self.CHOICES.items():
-            if getattr(self, name) not in get_args(literal):
-                choices = ", ".join(map(repr, get_args(literal)))
-                raise InvalidInputError(f"{name} of {self.label()} is one of {choices}, not {getattr(self, name)!r}.")
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if isinstance(f.default, bool) and not isinstance(value, bool):
-                raise InvalidInputError(f"{f.name} of {self.label()} is True or False, not {value!r}.")
-            if isinstance(f.default, float) and not (isinstance(value, Real) and 0.0 <= value < 1e9):
-                raise InvalidInputError(f"{f.name} of {self.label()} is a number not below zero, not {value!r}.")
-            if f.name in self.CHANCES and value > 1.0:
-                raise InvalidInputError(f"{f.name} of {self.label()} must lie in 0..1, not {value!r}.")
+        check_parameters(self, self.label(), {int: Range(0, MOST), float: Range(0.0, LARGEST)})
+        for name, least in self.least().items():
+            check_value(f"{name} of {self.label()}", getattr(self, name), Annotated[int, Range(least, MOST)])
 
     def least(self) -> dict[str, int]:
         """Lower bounds of the parameters that are whole numbers."""
-        return {f.name: 1 for f in fields(self) if type(f.default) is int and f.name != "islands"}
+        return {f.name: 1 for f in fields(self) if type(f.default) is int}
 
     def options(self) -> _core.SearchOptions:
         options = _core.SearchOptions()
-        options.islands, options.round_iterations = int(self.islands), ROUND
+        options.islands, options.round_iterations = self.islands, ROUND
         method: Any = options.method
         method.kind = KINDS.index(self.KIND)
         method.restarts, method.keep_seed, method.free_turns = self.restarts, self.keep_seed, self.free_turns
@@ -85,7 +65,5 @@ class CoreMethod(Native):
             value = getattr(self, f.name)
             if f.name in self.CHOICES:
                 value = get_args(self.CHOICES[f.name]).index(value)
-            elif isinstance(value, Integral) and not isinstance(value, bool):
-                value = int(value)
             setattr(method.fitness if f.name in self.FITNESS else getattr(method, self.BLOCK), f.name, value)
         return options

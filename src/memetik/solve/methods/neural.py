@@ -6,15 +6,15 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from memetik.errors import InvalidInputError, suggest
+from memetik.errors import InvalidInputError
 from memetik.goals.base import MUST, Kind
 from memetik.goals.compiler import Compiler
 from memetik.scene import cache
-from memetik.solve.methods.checks import check_count
+from memetik.solve.methods.checks import Count, Natural
 from memetik.solve.methods.method import Search
 from memetik.solve.methods.network import Network, plain_error
 from memetik.solve.methods.optimisers import one_blas_thread
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from memetik.solve.problem import Problem
 
 logger = logging.getLogger(__name__)
-
-KINDS = ("offset", "direct")
 
 FARTHEST = 1.0
 """Differences are cut to this size (metres over the robot's size, radians): a step is a first-order one."""
@@ -60,25 +58,22 @@ class Neural(Search):
     iterations  longest run of "offset".
     """
 
-    kind: str = "offset"
-    hidden: tuple[int, ...] = (256, 256)
-    steps: int = 4000
-    batch: int = 256
-    training: int = 0
-    iterations: int = 200
+    kind: Literal["offset", "direct"] = "offset"
+    hidden: tuple[Count, ...] = (256, 256)
+    steps: Count = 4000
+    batch: Count = 256
+    training: Natural = 0
+    iterations: Count = 200
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InvalidInputError(f"kind={self.kind!r} of Neural is unknown; {suggest(self.kind, KINDS)}")
-        object.__setattr__(self, "hidden", tuple(self.hidden))
-        if not self.hidden or not all(isinstance(size, int) and size > 0 for size in self.hidden):
-            raise InvalidInputError(f"hidden of Neural are whole numbers of units, not {self.hidden!r}.")
-        check_count(self, "steps", "batch", "iterations")
-        check_count(self, "training", least=0)
+        super().__post_init__()
+        if not self.hidden:
+            raise InvalidInputError("hidden of Neural must have at least one layer, such as (256, 256), not ().")
 
     def check(self, problem: Problem) -> None:
         check_poses(problem, "neural")
-        self.network(problem)
+        if problem._core.must_rows and problem.variables:  # there is something to learn
+            self.network(problem)
 
     def network(self, problem: Problem) -> Network:
         """The network for a problem's robot and goals: trained before, read from disk, or trained now."""

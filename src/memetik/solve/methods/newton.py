@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from memetik.solve.methods.checks import Share
 from memetik.solve.methods.native import CoreMethod
 
 Inverse = Literal["pseudo", "damped", "transpose"]
@@ -28,7 +29,7 @@ class Jac(CoreMethod):
 
     inverse: Inverse = "pseudo"
     damping: float = 0.1
-    cutoff: float = 1e-5
+    cutoff: Share = 1e-5
     iterations: int = 500
     patience: int = 50
     stop_at_limits: bool = False
@@ -53,7 +54,7 @@ class Kdl(CoreMethod):
 
     iterations: int = 500
     adaptive: bool = True
-    cutoff: float = 1e-5
+    cutoff: Share = 1e-5
 
     KIND: ClassVar[str] = "kdl"
     BLOCK: ClassVar[str] = "newton"

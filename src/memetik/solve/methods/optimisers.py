@@ -6,12 +6,12 @@ import contextlib
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from memetik.errors import InvalidInputError, MissingExtraError, suggest
-from memetik.solve.methods.checks import check_count
+from memetik.errors import MissingExtraError
+from memetik.solve.methods.checks import Choice, Count, NotNegative, Range
 from memetik.solve.methods.method import Search
 from memetik.solve.methods.tolerances import tolerances_of
 
@@ -88,21 +88,10 @@ class Scipy(Search):
                 coordinates of the simplex differ by less. In that library 1e-4 for L-BFGS, L-BFGS-B and Nelder-Mead.
     """
 
-    algorithm: str = "slsqp"
-    iterations: int = 200
-    gradient: str = "analytic"
-    end: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.algorithm not in SCIPY:
-            raise InvalidInputError(
-                f"scipy's algorithm {self.algorithm!r} is unknown; {suggest(self.algorithm, SCIPY)}"
-            )
-        check_count(self, "iterations")
-        if self.gradient not in ("analytic", "numeric"):
-            raise InvalidInputError(f"gradient of Scipy is 'analytic' or 'numeric', not {self.gradient!r}.")
-        if not self.end >= 0.0:
-            raise InvalidInputError(f"end of Scipy is a number from 0, not {self.end!r}.")
+    algorithm: Annotated[str, Choice(tuple(SCIPY))] = "slsqp"
+    iterations: Count = 200
+    gradient: Literal["analytic", "numeric"] = "analytic"
+    end: NotNegative = 0.0
 
     def check(self, problem: Problem) -> None:
         load_scipy()  # its import is no part of a solve's time
@@ -127,16 +116,8 @@ class Nlopt(Search):
     evaluations  longest search; then it starts anew at random. None: 1000 for local ones, no bound for global ones.
     """
 
-    algorithm: str = "slsqp"
-    evaluations: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.algorithm not in NLOPT:
-            raise InvalidInputError(
-                f"NLopt's algorithm {self.algorithm!r} is unknown; {suggest(self.algorithm, NLOPT)}"
-            )
-        if self.evaluations is not None:
-            check_count(self, "evaluations")
+    algorithm: Annotated[str, Choice(tuple(NLOPT))] = "slsqp"
+    evaluations: Annotated[int, Range(1, MOST)] | None = None
 
     def check(self, problem: Problem) -> None:
         load_nlopt()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from memetik.errors import GoalError
+from memetik.errors import GoalError, InvalidInputError
 from memetik.goals.base import MUST, Kind
-from memetik.solve.methods.checks import check_count, check_range
+from memetik.solve.methods.checks import MOST, Count, NotNegative, Range
 from memetik.solve.methods.method import Search
 from memetik.solve.methods.tolerances import tolerances_of
 
@@ -41,16 +41,12 @@ class Pivot(Search):
     iterations             longest run.
     """
 
-    pivot_gain: float = 1.0
-    goal_gain: float = 1.0
-    damping: float = 1e-3
+    pivot_gain: Annotated[float, Range(0.0, 1e3)] = 1.0
+    goal_gain: Annotated[float, Range(0.0, 1e3)] = 1.0
+    damping: Annotated[float, Range(0.0, 1e3)] = 1e-3
     exact: bool = True
-    max_step: float = 0.5
-    iterations: int = 100
-
-    def __post_init__(self) -> None:
-        check_range(self, pivot_gain=(0.0, 10.0), goal_gain=(0.0, 10.0), damping=(0.0, 1e3), max_step=(1e-6, 1e3))
-        check_count(self, "iterations")
+    max_step: Annotated[float, Range(1e-6, 1e3)] = 0.5
+    iterations: Count = 100
 
     def check(self, problem: Problem) -> None:
         pivot_rows(problem)
@@ -101,16 +97,19 @@ class PivotMemetic(Search):
     generations   longest run.
     """
 
-    population: int = 24
-    elites: int = 4
-    pivot_weight: float = 1.0
-    goal_weight: float = 1.0
-    generations: int = 400
+    population: Annotated[int, Range(4, MOST)] = 24
+    elites: Count = 4
+    pivot_weight: NotNegative = 1.0
+    goal_weight: NotNegative = 1.0
+    generations: Count = 400
 
     def __post_init__(self) -> None:
-        check_count(self, "population", "elites", "generations")
-        check_count(self, "population", least=4)
-        check_range(self, elites=(1, self.population - 2), pivot_weight=(0.0, 1e6), goal_weight=(0.0, 1e6))
+        super().__post_init__()
+        if self.elites > self.population - 2:
+            raise InvalidInputError(
+                f"PivotMemetic has {self.population} individuals and can have {self.population - 2} elites at most, "
+                f"not {self.elites}."
+            )
 
     def check(self, problem: Problem) -> None:
         pivot_rows(problem)

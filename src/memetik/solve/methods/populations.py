@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from memetik.errors import InvalidInputError
 from memetik.solve.methods.bio import Rotation
+from memetik.solve.methods.checks import Share
 from memetik.solve.methods.native import CoreMethod
 
 MOST_INDIVIDUALS = 512
@@ -43,9 +44,9 @@ class De(CoreMethod):
     generations: int = 300
     first: float = 0.5
     second: float = 0.5
-    crossover: float = 0.8
+    crossover: Share = 0.8
     converged: float = 1e-6
-    share: float = 0.1
+    share: Share = 0.1
     patience: int = 2
     more_generations: float = 1.5
     more_individuals: float = 1.5
@@ -54,7 +55,6 @@ class De(CoreMethod):
 
     KIND: ClassVar[str] = "differential"
     BLOCK: ClassVar[str] = "differential"
-    CHANCES: ClassVar[tuple[str, ...]] = ("crossover", "share")
     CHOICES: ClassVar[Mapping[str, Any]] = {"rotation": Rotation}
 
     def __post_init__(self) -> None:
@@ -106,14 +106,13 @@ class Ga(CoreMethod):
 
     population: int = 60
     elites: int = 4
-    mutation_rate: float = 0.2
+    mutation_rate: Share = 0.2
     mutation_scale: float = 0.005
-    crossover: float = 0.9
+    crossover: Share = 0.9
     patience: int = 100
     rotation: Rotation = "square_distance"
     rotation_scale: float = 1.0
 
     KIND: ClassVar[str] = "genetic"
     BLOCK: ClassVar[str] = "genetic"
-    CHANCES: ClassVar[tuple[str, ...]] = ("mutation_rate", "crossover")
     CHOICES: ClassVar[Mapping[str, Any]] = {"rotation": Rotation}

@@ -1,4 +1,4 @@
-"""Methods with their parameters as files, and MoveIt's kinematics.yaml as one of them.
+"""Methods with their parameters as files.
 
 {"schema": "memetik.method/1", "method": "cascade",
  "parameters": {"methods": [{"method": "trac"}, {"method": "memetic", "parameters": {"population": 4}}]},
@@ -11,12 +11,14 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memetik.errors import InvalidInputError, UnknownNameError, suggest
 from memetik.files import write_whole
 from memetik.solve.methods import METHODS, method_named
+from memetik.solve.methods.checks import NotNegative, Positive, check_parameters
 from memetik.solve.methods.method import Method
 
 if TYPE_CHECKING:
@@ -27,11 +29,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "memetik.method/1"
 
-_BIO_IK = {
-    "neural2": "neural_direct", "optlib_bfgs": "bfgs", "optlib_cgd": "cg", "optlib_gd": "steepest",
-    "optlib_lbfgs": "lbfgs", "optlib_lbfgsb": "lbfgsb", "optlib_nm": "nelder_mead", "optlib_nd": "newton",
-}  # fmt: skip
-"""Modes of bio_ik that have another name here."""
+PREFERENCES = ("center", "avoid_limits", "displacement")
 
 
 @dataclass(frozen=True)
@@ -43,6 +41,8 @@ class Preset:
     position_only  whether a pose's rotation does not count.
     rotation_scale metres per radian: how much a turn weighs against a way; None: the goal's own default.
     tolerance      metres and radians; None: the goal's own default.
+    rotation_tolerance
+                   radians, where they differ from metres.
     weights        of preferences: "center", "avoid_limits", "displacement".
     ignored        entries of a file that have no meaning here.
     """
@@ -50,32 +50,34 @@ class Preset:
     method: Any = "memetic"
     options: Mapping[str, Any] = field(default_factory=dict)
     position_only: bool = False
-    rotation_scale: float | None = None
-    tolerance: float | None = None
-    weights: Mapping[str, float] = field(default_factory=dict)
+    rotation_scale: Positive | None = None
+    tolerance: NotNegative | None = None
+    rotation_tolerance: NotNegative | None = None
+    weights: Mapping[str, NotNegative] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        from memetik.solve.problem import Problem
+
+        check_parameters(self, "a preset")
         object.__setattr__(self, "method", method_named(self.method))
-        for name, weight in self.weights.items():
-            if name not in ("center", "avoid_limits", "displacement"):
-                raise UnknownNameError("weight", name, "a preset", ("center", "avoid_limits", "displacement"))
-            if not weight >= 0.0:
-                raise InvalidInputError(f"the weight {name!r} of a preset must not be negative, not {weight!r}.")
+        known = [name for name in signature(Problem.solve).parameters if name not in ("self", "targets", "method")]
+        for kind, names, choices in (("option", self.options, known), ("weight", self.weights, PREFERENCES)):
+            for name in names:
+                if name not in choices:
+                    raise UnknownNameError(kind, name, "a preset", choices)
 
     def goals(self, link: str) -> list[Goal]:
         """What is asked of a link, its target left open."""
         from memetik import goals
 
-        given: dict[str, Any] = {} if self.tolerance is None else {"tolerance": self.tolerance}
+        turning = self.tolerance if self.rotation_tolerance is None else self.rotation_tolerance
         if self.position_only:
-            found: list[Goal] = [goals.Position(link, **given)]
+            found: list[Goal] = [goals.Position(link, **_given(tolerance=self.tolerance))]
         else:
-            pose: dict[str, Any] = {
-                f"{part}_tolerance": value for part in ("position", "rotation") for value in given.values()
-            }
-            if self.rotation_scale is not None:
-                pose["rotation_scale"] = self.rotation_scale
+            pose = _given(
+                position_tolerance=self.tolerance, rotation_tolerance=turning, rotation_scale=self.rotation_scale
+            )
             found = [goals.Pose(link, **pose)]
         kinds = {"center": goals.Center, "avoid_limits": goals.AvoidLimits, "displacement": goals.Displacement}
         return found + [kinds[name](weight=weight) for name, weight in self.weights.items() if weight > 0.0]
@@ -116,93 +118,27 @@ def load_preset(path: str | os.PathLike[str]) -> Preset:
     for key in rest:
         if key not in known:
             raise InvalidInputError(f"{path} has an unknown entry {key!r}; {suggest(key, known)}")
-    if "ignored" in rest:
-        rest["ignored"] = tuple(rest["ignored"])
-    return Preset(_from_data(data, str(path)), **rest)
+    try:
+        return Preset(_from_data(data), **rest)
+    except (InvalidInputError, UnknownNameError) as error:
+        raise InvalidInputError(f"{path}: {error}") from None
 
 
 def preset_from_moveit(path: str | os.PathLike[str], group: str) -> Preset:
     """The preset of a group in MoveIt's kinematics.yaml.
 
-    The solver becomes the method of that name: KDL, LMA, TRAC-IK with its solve_type, bio_ik with its mode, pick_ik
-    with its mode, the cached ones. timeout is kinematics_solver_timeout times kinematics_solver_attempts.
-    position_only_ik, rotation_scale, bio_ik's dtwist and weights and pick_ik's thresholds are taken over; entries that
-    have no meaning here are named in `ignored`.
+    The solver becomes the method of that name: KDL, LMA, TRAC-IK with its solve_type, bio_ik and pick_ik with their
+    mode and their parameters, the cached ones. timeout is kinematics_solver_timeout times kinematics_solver_attempts.
+    position_only_ik, rotation_scale, position_scale, tolerances (epsilon, dtwist, position_threshold,
+    orientation_threshold) and weights are taken over; entries that have no meaning here are named in `ignored`.
     """
-    import yaml
+    from memetik.solve.methods.moveit import read_group
 
-    try:
-        data = yaml.safe_load(Path(path).read_text())
-    except FileNotFoundError:
-        raise InvalidInputError(f"there is no file {path}.") from None
-    except (OSError, yaml.YAMLError) as error:
-        raise InvalidInputError(f"{path} is no YAML file: {error}.") from None
-    groups = _groups(data)
-    if group not in groups:
-        raise UnknownNameError("group", group, str(path), groups)
-    entries = dict(groups[group])
-    solver = str(entries.pop("kinematics_solver"))
-    timeout = float(entries.pop("kinematics_solver_timeout", 0.05)) * int(entries.pop("kinematics_solver_attempts", 1))
-    method = _moveit_method(solver, entries)
-    options: dict[str, Any] = {"timeout": round(timeout, 9)}
-    if int(entries.get("threads", 0)) > 0:
-        options["threads"] = int(entries.pop("threads"))
-    tolerance = [float(entries.pop(name)) for name in ("dtwist", "position_threshold", "epsilon") if name in entries]
-    weights = {
-        ours: float(entries.pop(theirs))
-        for theirs, ours in (
-            ("center_joints_weight", "center"),
-            ("avoid_joint_limits_weight", "avoid_limits"),
-            ("minimal_displacement_weight", "displacement"),
-        )
-        if float(entries.get(theirs, 0.0)) > 0.0
-    }
-    return Preset(
-        method,
-        options,
-        position_only=bool(entries.pop("position_only_ik", False)),
-        rotation_scale=float(entries.pop("rotation_scale")) if "rotation_scale" in entries else None,
-        tolerance=tolerance[0] if tolerance else None,
-        weights=weights,
-        ignored=tuple(sorted(entries)),
-    )
+    return Preset(**read_group(path, group))
 
 
-def _groups(data: Any) -> dict[str, dict[str, Any]]:
-    """Groups by name, wherever ROS 2 has nested them."""
-    if not isinstance(data, dict):
-        return {}
-    found = {str(k): v for k, v in data.items() if isinstance(v, dict) and "kinematics_solver" in v}
-    for value in data.values():
-        found = {**_groups(value), **found}
-    return found
-
-
-def _moveit_method(solver: str, entries: dict[str, Any]) -> Any:
-    """The method that stands for a plugin; takes the entries that choose it."""
-    name = solver.split("/")[-1].lower()
-    if "cached" in name:
-        from memetik.solve.methods.cached import Cached
-
-        return Cached("trac" if "trac" in name else "kdl")
-    if "trac" in name:
-        from memetik.solve.methods.trac import Trac
-
-        mode = str(entries.pop("solve_type", "Speed")).lower()
-        return Trac({"manipulation1": "manip1", "manipulation2": "manip2"}.get(mode, mode))
-    if "bio" in name:
-        mode = str(entries.pop("mode", "bio2_memetic"))
-        # optlib_bfgs_r_4 and the like: how often and on how many threads it restarts is the solve's business here.
-        return _BIO_IK.get(mode.split("_r")[0].rstrip("_248") if mode.startswith("optlib") else mode, mode)
-    if "pick" in name:
-        return "pick_local" if entries.pop("mode", "global") == "local" else "pick"
-    for ours in ("kdl", "lma"):
-        if ours in name:
-            return ours
-    raise InvalidInputError(
-        f"the kinematics plugin {solver!r} has no method here; known are KDL, LMA, TRAC-IK, bio_ik, pick_ik and the "
-        "cached ones. A closed form such as IKFast's is mk.methods.Analytic(function)."
-    )
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _as_data(method: Method) -> dict[str, Any]:
@@ -238,22 +174,24 @@ def _plain(value: Any) -> Any:
     raise InvalidInputError(f"a method with {value!r} among its parameters cannot be saved.")
 
 
-def _from_data(data: Mapping[str, Any], path: str) -> Method:
+def _from_data(data: Mapping[str, Any]) -> Method:
     name, parameters = data.get("method"), data.get("parameters", {})
-    if name not in METHODS:
-        raise InvalidInputError(f"{path}: method {name!r} is unknown; {suggest(name, METHODS)}")
+    if not isinstance(name, str) or name not in METHODS:
+        raise InvalidInputError(f"method {name!r:.60} is unknown; {suggest(name, METHODS)}")
+    if not isinstance(parameters, Mapping):
+        raise InvalidInputError(f"the parameters of a method are an object, not {parameters!r:.60}.")
     entry = METHODS[name]
     known = {f.name for f in fields(entry.load())}  # type: ignore[arg-type]
     for key in parameters:
         if key not in known:
-            raise InvalidInputError(f"{path}: method {name!r} has no parameter {key!r}; {suggest(key, known)}")
-    values = {key: _method_or_value(value, path) for key, value in parameters.items()}
+            raise InvalidInputError(f"method {name!r} has no parameter {key!r}; {suggest(key, known)}")
+    values = {key: _method_or_value(value) for key, value in parameters.items()}
     return entry.load()(**{**entry.parameters, **values})
 
 
-def _method_or_value(value: Any, path: str) -> Any:
+def _method_or_value(value: Any) -> Any:
     if isinstance(value, dict) and "method" in value:
-        return _from_data(value, path)
+        return _from_data(value)
     if isinstance(value, list):
-        return tuple(_method_or_value(element, path) for element in value)
+        return tuple(_method_or_value(element) for element in value)
     return value

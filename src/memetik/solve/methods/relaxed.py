@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from memetik.errors import GoalError, InvalidInputError, suggest
+from memetik.errors import GoalError, InvalidInputError
 from memetik.goals.base import MUST, Goal, Kind
 from memetik.goals.losses import SQUARE
 from memetik.goals.pose import Orientation, Pose, Position, bands_of
-from memetik.solve.methods.checks import check_count, check_range
+from memetik.solve.methods.checks import Choice, Count, NotNegative, Positive, Range, Share
 from memetik.solve.methods.method import Search
 from memetik.solve.methods.optimisers import (
     NLOPT,
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from memetik.solve.methods.task import Task
     from memetik.solve.problem import Problem
 
+OPTIMIZERS = (*SCIPY, *(f"nlopt_{name}" for name in NLOPT))
+
 WIDE = 1e-2
 """Ranges from this half width on are swamps with a groove; narrower ones are grooves."""
-
-ORIENTATION_MODES = ("keep", "ignore", "adaptive")
 
 FAR = 10.0
 """Clearances beyond this, in metres, do not count."""
@@ -47,7 +47,9 @@ NUMERIC_STEP = 1e-7
 @dataclass(frozen=True)
 class Relaxed(Search):
     """RelaxedIK (Rakita, Mutlu, Gleicher 2018) as RangedIK (Wang et al. 2023) weighs it, with restarts as in
-    relaxed_ik_cpp (Engelke 2024), and with CollisionIK's collision term (Rakita et al. 2021) where it is given weight.
+    relaxed_ik_cpp (T. Engelke, "Benchmarking and Improving Inverse Kinematics for Endoscopic Inspection Tasks",
+    Universität Hamburg 2024), the collision term of that thesis (section 8.2) where it is given weight, and the three
+    modes of orientation of CollisionIK (Rakita et al. 2021).
 
     Minimises  sum_i w_i groove(r_i)  over the rows r_i of all musts; rows with a range of more than a centimetre or
     0.01 rad to either side get a swamp with a groove instead: all of the range is valid, its middle is preferred.
@@ -60,53 +62,52 @@ class Relaxed(Search):
     optimizer    slsqp or another of scipy's optimisers ("bfgs", ...), or one of NLopt's ("nlopt_slsqp", ...).
     gradient     "analytic", or "numeric": forward differences of 1e-7, n more evaluations for each gradient, as the
                  source counts them.
-    collision    weight of the collision term, CollisionIK's is 1; zero for none. It pushes answers away from what is
-                 near and so off targets on surfaces: give it weight where goals have wide tolerances. It is
+    collision    weight of the collision term; zero for none, 1 as in the programs of this family. It is
                  w groove((2 d0 / (d0 + d))^2; width 2.5, growth 0.035, power 4), d the clearance from everything the
-                 problem forbids to touch; inside a body it goes on linearly.
-    clearance    d0 in metres: where the collision term's score is one.
+                 problem forbids to touch; inside a body it goes on linearly, where the source has one cost for all.
+                 CollisionIK itself sums e^2 / d^2 over all pairs of links and obstacles. The term leads around what is
+                 in the way, and pushes off targets on surfaces. With it, a posture that touches does not end a search.
+    clearance    d0 in metres, which the source does not print: where the collision term's score is one.
     orientation  what becomes of rows in radians near obstacles: "keep" them, "ignore" them, or "adaptive":
-                 their weight is multiplied by 0.05 / (0.05 + score). An answer still has to meet all musts.
+                 their weight is multiplied by 0.05 / (0.05 + score), with or without the collision term; far from
+                 everything that is 1. An answer still has to meet all musts.
     tolerance    change of the sum that ends a local search.
     iterations   longest local search.
     """
 
-    position_weight: float = 50.0
-    rotation_weight: float = 10.0
-    width: float = 0.5
-    growth: float = 10.0
-    optimizer: str = "slsqp"
-    gradient: str = "analytic"
-    collision: float = 0.0
-    clearance: float = 0.02
-    orientation: str = "keep"
-    tolerance: float = 1e-8
-    iterations: int = 100
-
-    def __post_init__(self) -> None:
-        known = [*SCIPY, *(f"nlopt_{name}" for name in NLOPT)]
-        if self.optimizer not in known:
-            raise InvalidInputError(f"the optimizer {self.optimizer!r} is unknown; {suggest(self.optimizer, known)}")
-        if self.gradient not in ("analytic", "numeric"):
-            raise InvalidInputError(f"gradient of Relaxed is 'analytic' or 'numeric', not {self.gradient!r}.")
-        if self.orientation not in ORIENTATION_MODES:
-            raise InvalidInputError(
-                f"orientation={self.orientation!r} is unknown; {suggest(self.orientation, ORIENTATION_MODES)}"
-            )
-        check_range(self, position_weight=(0.0, 1e9), rotation_weight=(0.0, 1e9), width=(1e-9, 1e9), growth=(0.0, 1e9),
-                    collision=(0.0, 1e6), clearance=(1e-6, 10.0), tolerance=(0.0, 1.0))  # fmt: skip
-        check_count(self, "iterations")
+    position_weight: NotNegative = 50.0
+    rotation_weight: NotNegative = 10.0
+    width: Positive = 0.5
+    growth: NotNegative = 10.0
+    optimizer: Annotated[str, Choice(OPTIMIZERS)] = "slsqp"
+    gradient: Literal["analytic", "numeric"] = "analytic"
+    collision: NotNegative = 0.0
+    clearance: Annotated[float, Range(1e-6, 10.0)] = 0.02
+    orientation: Literal["keep", "ignore", "adaptive"] = "keep"
+    tolerance: Share = 1e-8
+    iterations: Count = 100
 
     def check(self, problem: Problem) -> None:
         kinds = {term.kind: problem.goal_names[term.goal] for term in problem._terms}
         for kind, what in ((Kind.CALLBACK, "evaluated in Python"), (Kind.CONTACTS, "on contacts")):
             if kind in kinds:
                 raise GoalError(f"relaxed does not serve goal {kinds[kind]!r}, which is {what}; use method='memetic'.")
-        rows_of(problem)
+        if problem._stand_in is not None and self.minds_clearance:
+            raise GoalError(
+                "collision= and orientation='adaptive' of relaxed need distances, which a scene of your own, an object "
+                "with collides(q), does not tell: use an mk.Scene, or leave them out."
+            )
+        if problem._core.must_rows:
+            rows_of(problem)
         if self.optimizer.startswith("nlopt_"):
             load_nlopt()
         else:
             load_scipy()
+
+    @property
+    def minds_clearance(self) -> bool:
+        """Whether distances from obstacles count."""
+        return self.collision > 0.0 or self.orientation == "adaptive"
 
     def search(self, task: Task, start: np.ndarray) -> None:
         if task.base is not None:
@@ -130,7 +131,8 @@ class RelaxedObjective:
         self.method, self.task, self.stops = method, task, stops
         self.rows = rows_of(task.problem)
         self.weights = self.rows.weights * np.where(self.rows.lengths, method.position_weight, method.rotation_weight)
-        self.model = task.problem.confinement.tight if task.problem.confinement and method.collision > 0.0 else None
+        confinement = task.problem.confinement if method.minds_clearance else None
+        self.model = None if confinement is None else confinement.tight
 
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         if self.method.gradient == "analytic":
@@ -149,15 +151,14 @@ class RelaxedObjective:
         k = int(costs.argmin())
         if costs[k] < task._best[0]:  # what a solve without an answer gives
             task._best = (float(costs[k]), np.array(x[k]))
-        if self.stops and rows.all_within(residuals[0]) and (x[0] == task.clip(x[0])).all():
+        distance, score, score_slope = self._collision(x)
+        # A posture that touches is no answer: the term, or orientations that count less, may still lead away.
+        free = distance[0] >= task.problem.margin
+        if self.stops and free and rows.all_within(residuals[0]) and (x[0] == task.clip(x[0])).all():
             raise Converged(np.array(x[0]))
         loss, loss_slope = rows.losses(residuals, self.method.width, self.method.growth)
         cost, gradient = self._weighed(loss, loss_slope, jacobians, ~rows.turns)
         turning = self._weighed(loss, loss_slope, jacobians, rows.turns)
-        if self.model is None:
-            share = 0.0 if self.method.orientation == "ignore" else 1.0
-            return cost + share * turning[0], gradient + share * turning[1]
-        score, score_slope = self._collision(x)
         value, slope = groove(score, 2.5, 0.035, 4.0)
         share, share_slope = self._orientation_share(score)
         cost += self.method.collision * value + share * turning[0]
@@ -171,16 +172,17 @@ class RelaxedObjective:
         weights = self.weights * chosen
         return (loss + 1.0) @ weights, np.einsum("ki,kij->kj", weights * slope, jacobians)
 
-    def _collision(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(2 d0 / (d0 + d))^2 with the clearance d, and its gradient by x."""
+    def _collision(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The clearance d, the score (2 d0 / (d0 + d))^2, and its gradient by x. Infinitely far from nothing."""
+        if self.model is None:
+            return np.full(len(x), np.inf), np.zeros(len(x)), np.zeros_like(x)
         task, scale = self.task, self.method.clearance
-        assert self.model is not None
         distance, gradient, _ = self.model._nearest(task.full(x), FAR, 1)
         free = np.maximum(distance, 0.0)
         score = (2.0 * scale / (scale + free)) ** 2
         slope = -2.0 * score / (scale + free)
         score = score + np.where(distance < 0.0, slope * distance, 0.0)
-        return score, slope[:, None] * gradient[:, task.problem._core.variables]
+        return distance, score, slope[:, None] * gradient[:, task.problem._core.variables]
 
     def _orientation_share(self, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What the weight of orientations is multiplied with, and its slope by the score."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memetik.errors import InvalidInputError
+from memetik.errors import GoalError, InvalidInputError
 from memetik.robot.manipulability import manipulability
+from memetik.solve.methods.checks import Count, NotNegative, Positive, check_value
 from memetik.solve.methods.optimisers import minimise_by_scipy
 from memetik.solve.methods.relaxed import FAR, Relaxed, RelaxedObjective
 from memetik.solve.methods.relaxed_losses import groove, swamp
@@ -59,19 +60,22 @@ class RelaxedStream:
         acceleration: float = 0.5, jerk: float = 0.3, limits: float = 0.1, manipulability: float = 0.0,
         self_collision: float = 0.01, iterations: int = 30,
     ):  # fmt: skip
-        self.problem, self.dt, self.iterations = problem, float(dt), iterations
+        self.problem = problem
+        self.dt = check_value("dt of RelaxedStream, in seconds,", dt, Positive)
+        self.iterations = check_value("iterations of RelaxedStream", iterations, Count)
         self.method = Relaxed(width=0.1, collision=1.0) if method is None else method
         if not isinstance(self.method, Relaxed):
             raise InvalidInputError(f"method of RelaxedStream is an mk.methods.Relaxed, not {method!r}.")
-        if not (0.0 < self.dt < np.inf):
-            raise InvalidInputError(f"dt is in seconds and must be positive, not {dt!r}.")
-        self.weights = {
+        weights = {
             "velocity": velocity, "acceleration": acceleration, "jerk": jerk, "limits": limits,
             "manipulability": manipulability, "self_collision": self_collision,
         }  # fmt: skip
-        for name, weight in self.weights.items():
-            if not 0.0 <= weight < np.inf:
-                raise InvalidInputError(f"the weight {name} of RelaxedStream must not be negative, not {weight!r}.")
+        self.weights = {
+            name: check_value(f"the weight {name} of RelaxedStream", weight, NotNegative)
+            for name, weight in weights.items()
+        }
+        if not (problem._core.must_rows and problem.variables):
+            raise GoalError("a stream needs a goal that must hold and a joint that may move.")
         self.method.check(problem)
         self.q = problem._checked_seed(seed)
         if self.q.ndim != 1:

@@ -33,7 +33,7 @@ class Bounds:
     evaluations: int
     """-1: no bound."""
     attempts: int
-    """Runs of the method; -1: no bound."""
+    """Runs of the method, restarts of its parts among them; -1: no bound."""
     threads: int = 1
     collect: int = 0
     """Gather so many distinct answers instead of stopping at the first."""
@@ -90,7 +90,6 @@ class Task:
         self.threads = bounds.threads
         self.evaluations = 0
         self.starts = 0
-        self.inner_starts = 0  # of methods that a method calls, after their first
         self.rejected = 0
         self.answers: list[tuple[np.ndarray, np.ndarray, float, np.ndarray]] = []
         self._best: tuple[float, np.ndarray] = (math.inf, self.seed)
@@ -173,6 +172,12 @@ class Task:
         order = np.argsort(self.cost(q) if cost is None else cost, kind="stable")
         return any(self.offer(q[k]) for k in order[:most])
 
+    def keep(self, q: np.ndarray) -> None:
+        """Remembers variables (n,) that were evaluated elsewhere: the best are what a solve without an answer gives."""
+        cost = float(self._stage.evaluate(np.ascontiguousarray(q[None]), MUST, False, False)[0][0])
+        if cost < self._best[0]:
+            self._best = (cost, np.array(q))
+
     @property
     def solved(self) -> bool:
         return len(self.answers) >= max(self.bounds.collect, 1)
@@ -192,6 +197,13 @@ class Task:
         """Raises Stop where time or evaluations are used up; evaluating does so by itself."""
         if self.evaluations_left <= 0 or self.time_left <= 0.0:
             raise Stop
+
+    def attempt(self) -> bool:
+        """Counts a run of the method or another run of a part of it; False where attempts are used up."""
+        if 0 <= self.bounds.attempts <= self.starts:
+            return False
+        self.starts += 1
+        return True
 
     def spend(self, evaluations: int) -> None:
         """Counts work that was done elsewhere."""
@@ -244,7 +256,7 @@ class Task:
     def outcome(self, seconds: float) -> Record:
         """What the solve returns."""
         shared = {
-            "seconds": seconds, "evaluations": self.evaluations, "starts": self.starts + self.inner_starts,
+            "seconds": seconds, "evaluations": self.evaluations, "starts": self.starts,
             "rejected": self.rejected, "preference": 0.0, "refined": 0, "profile": {"search": seconds},
         }  # fmt: skip
         if self.answers:
@@ -261,7 +273,7 @@ class Task:
     def _evaluate(self, q: np.ndarray, *, residuals: bool, jacobians: bool, priority: int = MUST) -> tuple[Any, ...]:
         self.check_bounds()
         given = np.asarray(q, dtype=float)
-        rows = np.ascontiguousarray(given.reshape(-1, len(self.low)))
+        rows = np.ascontiguousarray(np.atleast_2d(given))
         self.evaluations += len(rows)
         cost, preference, residual, jacobian = self._stage.evaluate(rows, priority, residuals, jacobians)
         k = int(cost.argmin()) if len(cost) else -1

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from memetik.errors import GoalError, InvalidInputError, suggest
+from memetik.errors import GoalError
 from memetik.robot.manipulability import manipulability
 from memetik.solve.methods.cascade import Cascade
-from memetik.solve.methods.checks import check_count, check_range
+from memetik.solve.methods.checks import Count, Share
 from memetik.solve.methods.method import Search
 from memetik.solve.methods.newton import Jac
 from memetik.solve.methods.optimisers import Scipy, load_scipy
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memetik.solve.methods.task import Task
     from memetik.solve.problem import Problem
 
-SELECTIONS = ("speed", "distance", "manip1", "manip2")
+Mode = Literal["speed", "distance", "manip1", "manip2"]
 
 MOST_ANSWERS = 1000
 """Distinct answers among which a mode chooses; time is used up long before."""
@@ -44,16 +44,10 @@ class Trac(Search):
     iterations  longest run of either search.
     """
 
-    mode: str = "speed"
-    cutoff: float = 1e-5
-    patience: int = 5
-    iterations: int = 100
-
-    def __post_init__(self) -> None:
-        if self.mode not in SELECTIONS:
-            raise InvalidInputError(f"the mode of Trac is unknown: {self.mode!r}; {suggest(self.mode, SELECTIONS)}")
-        check_range(self, cutoff=(0.0, 1.0))
-        check_count(self, "patience", "iterations")
+    mode: Mode = "speed"
+    cutoff: Share = 1e-5
+    patience: Count = 5
+    iterations: Count = 100
 
     @cached_property
     def race(self) -> Cascade:
