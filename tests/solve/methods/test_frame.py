@@ -95,11 +95,11 @@ def test_bounds_are_kept(arm):
     assert problem.solve(far, method=Descent(), evaluations=100).evaluations <= 100
     assert problem.solve(far, method=Descent(), attempts=3, timeout=10.0).restarts == 2
     taken = []
-    for _ in range(3):
+    while not taken or (min(taken) > 0.055 and len(taken) < 20):  # other processes take time away, too
         begin = time.perf_counter()
         assert not problem.solve(far, method=Idle(), timeout=0.05).success
         taken.append(time.perf_counter() - begin)
-    assert 0.05 <= min(taken) < 0.055
+    assert 0.05 <= min(taken) <= 0.055
     assert problem.solve(far, method=Idle(), evaluations=7).evaluations == 7
 
 

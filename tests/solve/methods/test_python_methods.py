@@ -95,16 +95,17 @@ def test_same_seed_gives_the_same_answer_and_evaluations_are_a_bound(arm, method
 def test_nothing_is_claimed_of_poses_out_of_reach_and_time_is_a_bound(arm, method):
     robot, problem = arm
     problem.solve(robot.pose(robot.tip, robot.neutral), method=method, evaluations=1)  # what is imported only once
-    beyond = []
-    for _ in range(3):
+    # An iteration takes less than a millisecond here. Other processes take time away, too: one of twenty is in time.
+    for _ in range(20):
         begin = time.perf_counter()
         solution = problem.solve(mk.transform((3.0, 0.0, 0.0)), method=method, timeout=0.03)
-        beyond.append(time.perf_counter() - begin - 0.03)
+        taken = time.perf_counter() - begin
         assert not solution.success
         assert np.isfinite(solution.q).all()
         assert solution.evaluations > 3
-    # An iteration takes less than a millisecond here; the rest is for others on this machine, in the best of three.
-    assert min(beyond) < 5e-3
+        if 0.03 <= taken < 0.035:
+            return
+    pytest.fail(f"{method} took {taken:.3f} s, not 0.03 s")
 
 
 @pytest.mark.parametrize("method", ["trac", "slsqp", "nlopt_slsqp", "relaxed", "ccd"])

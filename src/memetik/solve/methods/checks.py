@@ -16,9 +16,9 @@ from __future__ import annotations
 import contextlib
 import math
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, partial
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -54,42 +54,62 @@ Positive = Annotated[float, Range(1e-9, LARGEST)]
 Share = Annotated[float, Range(0.0, 1.0)]
 
 
-def check_parameters(owner: Any, label: str, plain: Mapping[Any, Range] = types.MappingProxyType({})) -> None:
+def whole_from(least: int) -> Any:
+    """Whole numbers from `least` on, as an annotation."""
+    return Annotated[int, Range(least, MOST)]
+
+
+def check_parameters(owner: Any, label: str, plain: Mapping[Any, Any] = types.MappingProxyType({})) -> None:
     """Checks the fields of a frozen dataclass, and makes numbers of numpy plain ones.
 
-    plain  ranges of fields whose annotation is a bare int or float; none by default.
+    plain  what annotations that are a bare int or float stand for; any number by default.
     """
     for name, hint in _hints(type(owner)).items():
-        if hint in (int, float) and hint in plain:
-            hint = Annotated[hint, plain[hint]]
-        object.__setattr__(owner, name, check_value(f"{name} of {label}", getattr(owner, name), hint))
+        given = getattr(owner, name)
+        value = check_value(f"{name} of {label}", given, plain.get(hint, hint) if hint in (int, float) else hint)
+        if value is not given:
+            object.__setattr__(owner, name, value)
 
 
 def check_value(what: str, value: Any, hint: Any) -> Any:
     """A value as its annotation wants it; an InvalidInputError that names `what` where it is something else."""
-    kind, ranges = (get_args(hint)[0], get_args(hint)[1:]) if get_origin(hint) is Annotated else (hint, ())
-    if get_origin(kind) in (Union, types.UnionType) and type(None) in get_args(kind):
-        rest = [part for part in get_args(kind) if part is not type(None)]
-        return None if value is None else check_value(what, value, rest[0]) if len(rest) == 1 else value
+    return _checker(hint)(what, value)
+
+
+@cache
+def _checker(hint: Any) -> Callable[[str, Any], Any]:
+    """What checks values of an annotation. Methods are made for single solves: annotations are read once."""
+    kind, notes = (get_args(hint)[0], get_args(hint)[1:]) if get_origin(hint) is Annotated else (hint, ())
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType) and type(None) in parts and len(parts) == 2:
+        rest = _checker(next(part for part in parts if part is not type(None)))
+        return lambda what, value: None if value is None else rest(what, value)
     if kind is bool:
-        if not isinstance(value, bool | np.bool_):
-            raise InvalidInputError(f"{what} is True or False, not {value!r:.60}.")
-        return bool(value)
+        return _truth
     if kind in (int, float):
-        return _number(what, value, kind, next((part for part in ranges if isinstance(part, Range)), Range()))
-    if get_origin(kind) is Literal:
-        return _one_of(what, value, get_args(kind))
+        given = next((note for note in notes if isinstance(note, Range)), Range())
+        return partial(_number, kind=kind, given=given)
+    if origin is Literal:
+        return partial(_one_of, names=parts)
     if kind is str:
-        names = next((part.names for part in ranges if isinstance(part, Choice)), None)
-        if names is not None:
-            return _one_of(what, value, names)
-        if not isinstance(value, str):
-            raise InvalidInputError(f"{what} must be text, not {value!r:.60}.")
-        return value
-    if get_origin(kind) is tuple and get_args(kind)[1:] == (...,):
-        return _several(what, value, get_args(kind)[0])
-    if get_origin(kind) is Mapping:
-        return _by_name(what, value, get_args(kind)[1])
+        names = next((note.names for note in notes if isinstance(note, Choice)), None)
+        return _text if names is None else partial(_one_of, names=names)
+    if origin is tuple and parts[1:] == (...,):
+        return partial(_several, hint=parts[0])
+    if origin is Mapping:
+        return partial(_by_name, hint=parts[1])
+    return lambda what, value: value
+
+
+def _truth(what: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInputError(f"{what} is True or False, not {value!r:.60}.")
+    return bool(value)
+
+
+def _text(what: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{what} must be text, not {value!r:.60}.")
     return value
 
 

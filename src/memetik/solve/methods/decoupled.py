@@ -27,7 +27,10 @@ ARM_JOINTS = 6
 
 @dataclass(frozen=True)
 class Decoupled(Search):
-    """Kinematic decoupling: postures of the end that touch nothing first, then the arm.
+    """Kinematic decoupling: postures of the end that touch nothing first, then the arm. After T. Engelke, "Benchmarking
+    and Improving Inverse Kinematics for Endoscopic Inspection Tasks", Universität Hamburg 2024, section 8.10, which
+    turns the chain around by hand, asks for one posture of the end, its base near a point outside the opening, and
+    leaves drawing the end's postures aside; here the chain is turned by itself, and no point has to be given.
 
     The chain is turned around: rooted at the target, the end hangs in the scene without the arm. Its joints, few, are
     drawn at random, and those with the best clearance are varied until nothing touches; the arm then brings its flange

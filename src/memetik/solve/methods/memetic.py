@@ -13,7 +13,15 @@ from memetik.solve.methods.method import Native
 
 @dataclass(frozen=True)
 class Memetic(Native):
-    """Parameters of the memetic search; the defaults were measured (benchmarks/parameters.py).
+    """This product's own search; the defaults were measured (benchmarks/parameters.py).
+
+    Its idea is BioIK's: a population of postures, evolved and improved by a local search (S. Starke, "Bio IK: A Memetic
+    Evolutionary Algorithm for Generic Multi-Objective Inverse Kinematics", Universität Hamburg 2020). Islands of
+    species that die, and mutations by a power of two drawn once per child, are those of BioIK 2 (P. Ruppel,
+    "Performance optimization and implementation of evolutionary inverse kinematics in ROS", Universität Hamburg 2017).
+    Here every individual goes to its local optimum at once, eight side by side, by the method of Levenberg (1944) and
+    Marquardt (1963) within the limits: steps that minimise |J dq + r|^2 + damping |r|^2 |dq|^2, J exact, dq in the
+    scales of the joints.
 
     islands           independent populations. Threads carry them; their number does not change the result.
     species           sub-populations of an island that only breed among themselves.

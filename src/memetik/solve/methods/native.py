@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, ClassVar, get_args
+from typing import Any, ClassVar, get_args
 
 from memetik import _core
-from memetik.solve.methods.checks import LARGEST, MOST, Range, check_parameters, check_value
+from memetik.solve.methods.checks import Natural, NotNegative, check_parameters, check_value, whole_from
 from memetik.solve.methods.method import Native
 
 KINDS = (
@@ -45,9 +45,10 @@ class CoreMethod(Native):
     FITNESS: ClassVar[tuple[str, ...]] = ("rotation", "rotation_scale", "combination", "normalized")
 
     def __post_init__(self) -> None:
-        check_parameters(self, self.label(), {int: Range(0, MOST), float: Range(0.0, LARGEST)})
+        check_parameters(self, self.label(), {int: Natural, float: NotNegative})
         for name, least in self.least().items():
-            check_value(f"{name} of {self.label()}", getattr(self, name), Annotated[int, Range(least, MOST)])
+            if getattr(self, name) < least:
+                check_value(f"{name} of {self.label()}", getattr(self, name), whole_from(least))
 
     def least(self) -> dict[str, int]:
         """Lower bounds of the parameters that are whole numbers."""

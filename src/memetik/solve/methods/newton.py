@@ -62,9 +62,11 @@ class Kdl(CoreMethod):
 
 @dataclass(frozen=True)
 class Lma(CoreMethod):
-    """Levenberg-Marquardt, the method of KDL's second solver: (J^T J + damping) dq = -J^T r, clipped at the limits.
+    """Levenberg-Marquardt (K. Levenberg, 1944; D. Marquardt, 1963), the method of Orocos KDL's second solver for
+    positions, which MoveIt runs as its LMA plugin: (J^T J + damping) dq = -J^T r, clipped at the limits.
 
-    With the gain rho, the share of the predicted improvement that came true, Nielsen's rule multiplies the damping by
+    With the gain rho, the share of the predicted improvement that came true, the rule of H. B. Nielsen ("Damping
+    parameter in Marquardt's method", Technical University of Denmark 1999) multiplies the damping by
     max(1/3, 1 - (2 rho - 1)^3) after a step that improves, and by 2, 4, 8, ... after steps that do not.
 
     tau         damping at the beginning.

@@ -34,7 +34,8 @@ class Pivot(Search):
 
     Needs a Pivot goal, and another must.
 
-    pivot_gain, goal_gain  k1 and k2: share of the errors that a step is to take away.
+    pivot_gain, goal_gain  k1 and k2: share of the errors that a step is to take away. The source, a controller of
+                           velocities, has 1 and 100; here `max_step` cuts what is too long.
     damping                of the pseudo-inverses J^+ = J^T (J J^T + damping^2 I)^-1.
     exact                  see above.
     max_step               largest change of a joint in one iteration, radians or metres.
