@@ -52,7 +52,8 @@ def need(peer):
 def test_liars_are_exposed_and_honest_solvers_are_not_touched(tmp_path):
     run(small("memetic", *bad("Liar", "OutOfLimits", "Nonsense", "Raiser", "Chatty")), tmp_path / "s.db")
     assert statuses(tmp_path / "s.db", "memetic") == ["solved"] * 8
-    for label in ("Liar", "OutOfLimits", "Nonsense"):
+    assert statuses(tmp_path / "s.db", "Nonsense") == ["error"] * 8
+    for label in ("Liar", "OutOfLimits"):
         assert statuses(tmp_path / "s.db", label) == ["false"] * 8
     assert statuses(tmp_path / "s.db", "Raiser") == ["error"] * 8
     assert statuses(tmp_path / "s.db", "Chatty") == ["missed"] * 8
@@ -69,7 +70,7 @@ def test_liars_are_exposed_and_honest_solvers_are_not_touched(tmp_path):
 
 
 def test_solvers_that_crash_leave_or_eat_memory_cost_their_own_rows_only(tmp_path):
-    spec = small("memetic", *bad("Crasher", "Leaver", "Eater"), memory=400_000_000)
+    spec = small("memetic", *bad("Crasher", "Leaver", "Eater"), memory=0.4)
     outcome = run(spec, tmp_path / "s.db")
     assert outcome.left == 0
     assert statuses(tmp_path / "s.db", "memetic") == ["solved"] * 8
@@ -82,13 +83,113 @@ def test_solvers_that_crash_leave_or_eat_memory_cost_their_own_rows_only(tmp_pat
 
 
 def test_a_solver_that_hangs_is_ended_from_outside(monkeypatch):
-    monkeypatch.setattr("memetik.bench.contest.FIRST_SOLVE", (0.3, 0.3))
+    monkeypatch.setattr("memetik.bench.contest.FIRST_SOLVE", 0.3)
     found = scenario("Random", "ur10", targets=7)
     with Stable() as stable:
         contest = Contest(found, [contestant(bad("Hanger")[0])], Settings(timeout=0.05, grace=0.2), stable)
         results = [result for _, result in contest.play(range(7), 0)]
         assert [result.status for result in results] == ["stopped"] * PATIENCE + ["abandoned"] * (7 - PATIENCE)
         assert not stable.worker(contest.entrants[0].contestant, 1).running
+
+
+def play(adapter, found, **settings):
+    """The results of a test's adapter on all targets of a scenario, and the seconds that they took."""
+    with Stable() as stable:
+        contest = Contest(found, [contestant(bad(adapter)[0])], Settings(**{"timeout": 0.05, **settings}), stable)
+        contest.entrants[0].prepare()
+        begin = time.perf_counter()
+        results = [result for _, result in contest.play(range(len(found)), 0)]
+        return results, time.perf_counter() - begin
+
+
+def test_answers_that_are_none_cost_their_own_rows_only():
+    found = scenario("Random", "ur10", targets=18, reachability="skip")
+    results, _ = play("Answers", found)
+    assert [result.status for result in results] == ["error"] * 18
+    notes = [result.note for result in results]
+    for number, words in (
+        (0, "'evaluations'"),
+        (1, "'restarts'"),
+        (6, "no 'q'"),
+        (11, "5 numbers, not 6"),
+        (13, "finite"),
+    ):
+        assert words in notes[number]
+    assert all(notes)
+
+
+def test_the_time_is_what_we_measure_and_not_what_is_told():
+    found = scenario("Random", "ur10", targets=4, reachability="skip")
+    results, _ = play("TimeLiar", found)
+    assert min(result.time for result in results) >= 0.02
+    # With the clocks of its own process stopped, that of the runner counts.
+    results, _ = play("ClockTurner", found, timeout=0.1)
+    assert min(result.time for result in results) >= 0.06
+
+
+@pytest.mark.parametrize("adapter", ["InstantNone", "TimeLiar"])
+def test_spins_are_not_tried_for_longer_than_the_time_allows(adapter):
+    found = scenario("Table", "ur10", targets=3, reachability="skip", spin="free")
+    results, seconds = play(adapter, found, timeout=0.1)
+    assert [result.status for result in results] == ["missed"] * 3
+    assert seconds < 3 * (2.0 * 0.1 + 0.2)
+
+
+@pytest.mark.parametrize("timeout", [0.0005, 0.05])
+def test_answers_after_the_timeout_are_late_however_small_it_is(timeout):
+    found = scenario("Random", "ur10", targets=4)
+    late, _ = play("Tardy", found, timeout=timeout)
+    assert [(result.status, result.verified) for result in late] == [("late", True)] * 4
+    assert [result.status for result in play("Seer", found, timeout=5.0)[0]] == ["solved"] * 4
+
+
+def orphans():
+    return [path for path in Path("/proc").glob("[0-9]*/cmdline") if b"memetik-orphan" in read(path)]
+
+
+def read(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_what_a_solver_starts_ends_with_it(monkeypatch):
+    monkeypatch.setattr("memetik.bench.contest.FIRST_SOLVE", 1.0)
+    found = scenario("Random", "ur10", targets=1)
+    with Stable() as stable:
+        contest = Contest(found, [contestant(bad("Parent")[0])], Settings(timeout=0.05, grace=0.2), stable)
+        assert [result.status for _, result in contest.play(range(1), 0)] == ["stopped"]
+        begin = time.monotonic()
+        while orphans() and time.monotonic() - begin < 5.0:
+            time.sleep(0.05)
+        assert not orphans()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_memory_of_what_a_solver_starts_is_its_own():
+    found = scenario("Random", "ur10", targets=1)
+    results, _ = play_lost("HungryParent", found, memory=400_000_000)
+    assert [result.status for result in results] == ["memory"]
+
+
+def play_lost(adapter, found, **settings):
+    """As `play`, for solvers that are lost before they are ready."""
+    with Stable() as stable:
+        contest = Contest(found, [contestant(bad(adapter)[0])], Settings(**{"timeout": 0.05, **settings}), stable)
+        begin = time.perf_counter()
+        results = [result for _, result in contest.play(range(len(found)), 0)]
+        return results, time.perf_counter() - begin
+
+
+def test_a_solver_that_hangs_is_given_time_to_compile_once(monkeypatch):
+    monkeypatch.setattr("memetik.bench.contest.FIRST_SOLVE", 2.0)
+    found = scenario("Random", "ur10", targets=4)
+    results, seconds = play_lost("Hanger", found, grace=0.1)
+    assert [result.status for result in results] == ["stopped"] * 4
+    assert seconds > 2.0
+    assert [result.time > 1.9 for result in results] == [True, False, False, False]
 
 
 def test_solvers_that_do_not_apply_are_named_and_left_out(tmp_path):
