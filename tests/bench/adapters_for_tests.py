@@ -198,3 +198,17 @@ class Tardy(Seer):
         while time.perf_counter() - begin < 1.05 * timeout:
             pass
         return q
+
+
+class Missing(Seer):
+    """Right, but for every third target, of which it says nothing."""
+
+    whole = True
+    collision = True
+
+    def prepare(self, task):
+        super().prepare(task)
+        self.task = task
+
+    def solve(self, target, seed, timeout):
+        return None if self.task.stream[1] % 3 == 2 else super().solve(target, seed, 1.0)

@@ -17,6 +17,7 @@ from memetik.bench.machine import machine_facts
 from memetik.bench.peers.registry import PEERS, MissingPeerError, class_facts, contestant, python_of
 from memetik.bench.runner import Unit, _note_machines, run
 from memetik.bench.scenarios import scenario
+from memetik.bench.seeding import stream_begins
 from memetik.bench.spec import Spec, bundled_specs, load_spec, solver_spec, spec_from
 from memetik.bench.store import Store
 from memetik.bench.summary import summary
@@ -226,6 +227,38 @@ def test_solvers_of_poses_try_spins_where_they_are_free():
     assert max(result.position_error for result in results) <= 1e-5
 
 
+def test_streams_go_on_from_a_solvers_own_answers(tmp_path):
+    spec = small("memetic", *bad("Missing"), scenarios=("Track",), targets=60, evaluations=2000)
+    run(spec, tmp_path / "s.db")
+    found = scenario("Track", "ur10", targets=60)
+    begins = np.flatnonzero(stream_begins(found))
+    assert begins.tolist()[:2] == [0, 50]
+    with Store(tmp_path / "s.db") as store:
+        for label in ("memetic", "Missing"):
+            results = store.results(solvers=[label])
+            numbers, _, postures = store.postures(results.run[0])
+            answers = dict(zip(numbers.tolist(), postures, strict=True))
+            assert len(answers) > 20
+            last = found.seeds[0]
+            for row in results:
+                last = found.seeds[row.target] if row.target in begins else last
+                if row.verified:
+                    assert row.seed_distance == pytest.approx(np.abs(answers[row.target] - last).max(), abs=1e-12)
+                    last = answers[row.target]
+
+
+def test_streams_are_the_same_after_an_interruption_and_on_a_cluster(tmp_path, monkeypatch):
+    spec = small("memetic", "kdl", scenarios=("Track",), targets=60, evaluations=2000)
+    run(spec, tmp_path / "one.db")
+    looks = iter([True] * 30)
+    with monkeypatch.context() as patched:
+        patched.setattr("memetik.bench.runner._time_left", lambda deadline: next(looks, False))
+        assert 0 < run(spec.updated(budget=60.0), tmp_path / "two.db").new < 60
+    run(spec.updated(jobs=2), tmp_path / "two.db", cluster="local")
+    assert len(table(tmp_path / "one.db")) == 120
+    assert table(tmp_path / "one.db") == table(tmp_path / "two.db")
+
+
 def test_user_adapters_see_whole_problems(tmp_path):
     run(small(*bad("Seer"), scenarios=("Shelf",), targets=3), tmp_path / "s.db")
     assert statuses(tmp_path / "s.db", "Seer") == ["solved"] * 3
@@ -251,10 +284,8 @@ def test_several_cores_and_work_bounds_give_the_same_postures_as_one(tmp_path):
     spec = small("memetic", scenarios=("Random", "Shelf"), trials=2, evaluations=3000)
     run(spec, tmp_path / "one.db")
     run(spec.updated(jobs=2), tmp_path / "two.db")
-    with Store(tmp_path / "one.db") as one, Store(tmp_path / "two.db") as two:
-        for first in one.runs():
-            assert np.array_equal(one.postures(first.run)[2], two.postures(first.run)[2])
-        assert len(one.results()) == len(two.results()) == 32
+    assert len(table(tmp_path / "one.db")) == 32
+    assert table(tmp_path / "one.db") == table(tmp_path / "two.db")
 
 
 def test_a_budget_stops_early_and_the_rest_follows(tmp_path, monkeypatch):
@@ -313,14 +344,43 @@ def count(store):
         connection.close()
 
 
+MEASURED = ("time", "processor", "collision_time")
+
+
+def table(path):
+    """All results but for times, in an order of their own."""
+    connection = sqlite3.connect(path)
+    names = [row[1] for row in connection.execute("PRAGMA table_info(results)") if row[1] not in MEASURED]
+    # Distances are found from where the last one was: equal but for rounding.
+    columns = [f"round({name}, 6)" if name == "clearance" else f"results.{name}" for name in names]
+    rows = connection.execute(
+        f"SELECT name, label, timeout, seeding, {', '.join(columns)} "
+        "FROM results JOIN runs USING (run) JOIN scenarios USING (scenario) ORDER BY run, trial, target"
+    ).fetchall()
+    connection.close()
+    return rows
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The table of `command`, bounded by work, without anything in its way."""
+    store = tmp_path_factory.mktemp("undisturbed") / "s.db"
+    subprocess.run(command(store, *BY_WORK), capture_output=True, check=True)
+    return table(store)
+
+
+BY_WORK = ("--evaluations", "2000")
+
+
 @pytest.mark.parametrize(
     ("jobs", "kills"),
     [("2", 3), pytest.param("1", 10, marks=pytest.mark.soak), pytest.param("2", 10, marks=pytest.mark.soak)],
 )
-def test_kills_at_any_moment_lose_no_finished_target(tmp_path, jobs, kills):
+def test_kills_at_any_moment_lose_no_finished_target_and_change_none(tmp_path, jobs, kills, undisturbed):
     store, rng, seen = tmp_path / "s.db", np.random.default_rng(kills), 0
+    killed = command(store, "--jobs", jobs, *BY_WORK)
     for _ in range(kills):
-        process = subprocess.Popen(command(store, "--jobs", jobs), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(killed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wanted, begin = seen + int(rng.integers(1, 200 // kills)), time.monotonic()
         while count(store) < wanted and process.poll() is None and time.monotonic() - begin < 60.0:
             time.sleep(0.01)
@@ -328,13 +388,12 @@ def test_kills_at_any_moment_lose_no_finished_target(tmp_path, jobs, kills):
         process.kill()
         process.wait()
         assert count(store) >= seen
-    done = subprocess.run(command(store, "--jobs", jobs), capture_output=True, text=True, check=True)
+    done = subprocess.run(killed, capture_output=True, text=True, check=True)
     report = json.loads(done.stdout)["results"]
     assert report["left"] == 0
     assert report["before"] >= seen > 0
-    connection = sqlite3.connect(store)
-    rows = connection.execute("SELECT run, target, trial FROM results").fetchall()
-    assert len(rows) == len(set(rows)) == 2 * 60 * 2
+    assert len(undisturbed) == 2 * 60 * 2
+    assert table(store) == undisturbed
 
 
 def test_a_cluster_gives_the_same_table_though_one_of_its_workers_is_killed(tmp_path):
@@ -350,10 +409,8 @@ def test_a_cluster_gives_the_same_table_though_one_of_its_workers_is_killed(tmp_
             time.sleep(0.05)
         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
         assert process.wait(300) == 0
-    with Store(tmp_path / "one.db") as one, Store(tmp_path / "two.db") as two:
-        for first in one.runs():
-            assert np.array_equal(one.postures(first.run)[2], two.postures(first.run)[2])
-        assert len(one.results()) == len(two.results()) == 320
+    assert len(table(tmp_path / "one.db")) == 320
+    assert table(tmp_path / "one.db") == table(tmp_path / "two.db")
 
 
 CLUSTER_RUN = """
@@ -395,6 +452,15 @@ def test_two_runs_on_one_store_lose_nothing(tmp_path):
     with Store(store) as opened:
         results = opened.results()
     assert {name: int((results.scenario == name).sum()) for name in ("Random", "Grid")} == {"Random": 240, "Grid": 240}
+
+
+def test_two_processes_at_the_same_run_keep_each_result_once(tmp_path, undisturbed):
+    store = tmp_path / "s.db"
+    both = [subprocess.Popen(command(store, *BY_WORK), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in "ab"]
+    for process in both:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors.decode()
+    assert table(store) == undisturbed
 
 
 def test_no_solver_outlives_its_runner(tmp_path):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memetik.bench.contest import Settings
-from memetik.bench.scenarios.build import MODES, find_recipe
+from memetik.bench.scenarios.build import MODES, find_recipe, own_robot
 from memetik.bench.seeding import SEEDINGS
 from memetik.errors import InvalidInputError, UnknownNameError, suggest
 
@@ -77,8 +77,8 @@ class Spec:
         if not self.scenarios or not self.solvers:
             raise InvalidInputError("a benchmark needs at least one scenario and one solver.")
         for name in self.scenarios:
-            recipe, _ = find_recipe(name, self.options_of(name))
-            if recipe.robot is None and recipe.default is None and not self.robots:
+            recipe, options = find_recipe(name, self.options_of(name))
+            if own_robot(recipe, options) is None and recipe.default is None and not self.robots:
                 raise InvalidInputError(f"scenario {name!r} needs a robot: name one, such as 'ur10'.")
         for key in self.options:
             names = dict.fromkeys(each for name in self.scenarios for each in (name, name.partition(":")[0]))

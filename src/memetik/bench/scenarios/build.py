@@ -14,7 +14,7 @@ from memetik.bench.scenarios.reachability import Progress, establish
 from memetik.bench.scenarios.recipe import Recipe
 from memetik.bench.scenarios.recipes import SCENARIOS
 from memetik.bench.scenarios.scenario import REACHABLE, UNKNOWN, Scenario
-from memetik.errors import InvalidInputError, UnknownNameError, suggest
+from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.robot.robot import Robot, load_robot
 
 MODES = ("only", "check", "skip")
@@ -134,7 +134,9 @@ def find_recipe(name: str, options: Mapping[str, Any]) -> tuple[Recipe, dict[str
     takes = [*recipe.options, *([recipe.argument] if recipe.argument else [])]
     for key in options:
         if key not in takes:
-            raise InvalidInputError(f"scenario {shown_name(name)!r} has no option {key!r}; {suggest(key, takes)}")
+            raise InvalidInputError(
+                f"scenario {shown_name(name)!r} has no option {key!r}; its options are {', '.join(takes) or 'none'}."
+            )
     if not colon:
         return recipe, dict(options)
     if recipe.argument is None:
@@ -163,10 +165,15 @@ def load_named(robot: str | Robot) -> tuple[Robot, str]:
     return load_robot(robot), robot
 
 
+def own_robot(recipe: Recipe, options: Mapping[str, Any]) -> str | None:
+    """The robot that a scenario with these options brings with it, or None."""
+    argument = options.get(recipe.argument or "")
+    return None if recipe.robot is None else recipe.robot(None if argument is None else str(argument))
+
+
 def _robot_of(recipe: Recipe, name: str, robot: str | Robot | None, options: Mapping[str, Any]) -> str | Robot:
-    if recipe.robot is not None:
-        argument = options.get(recipe.argument or "")
-        own = recipe.robot(None if argument is None else str(argument))
+    own = own_robot(recipe, options)
+    if own is not None:
         if robot not in (None, own):
             raise InvalidInputError(f"scenario {name!r} brings its own robot, {own!r}, and does not take {robot!r}.")
         return own
