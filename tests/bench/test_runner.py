@@ -33,8 +33,15 @@ def bad(*kinds):
 
 
 def small(*solvers, **changes):
-    names = {"robots": ("ur10",), "scenarios": ("Random",), "targets": 8, "timeouts": (0.05,), "trials": 1}
-    return Spec(solvers=tuple(solver_spec(name) for name in solvers), grace=0.3, **{**names, **changes})
+    names = {
+        "robots": ("ur10",),
+        "scenarios": ("Random",),
+        "targets": 8,
+        "timeouts": (0.05,),
+        "trials": 1,
+        "grace": 0.3,
+    }
+    return Spec(solvers=tuple(solver_spec(name) for name in solvers), **{**names, **changes})
 
 
 def statuses(path, label):
@@ -508,6 +515,80 @@ def test_specifications_are_read_and_wrong_ones_are_explained(tmp_path):
         small("memetic", robots=()).checked()
     for name in bundled_specs():
         load_spec(name).checked()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"seed": -1}, "seed is"),
+        ({"evaluations": 0}, "evaluations is"),
+        ({"grace": -5.0}, "grace is seconds"),
+        ({"memory": -1.0}, "memory is gigabytes"),
+        ({"memory": 4e9}, "memory is gigabytes"),
+        ({"budget": -1.0}, "budget is seconds"),
+        ({"options": {"Randomm": {"link": "tool0"}}}, "did you mean 'Random'"),
+        ({"options": {"Random": {"spin": "free"}}}, "no option 'spin'"),
+        ({"scenarios": ("Shelf",), "options": {"Shelf": {"size": "x"}}}, "cannot be made"),
+        ({"scenarios": ("Chain:5",)}, "6 to 200"),
+        ({"seedings": ("follow",)}, "streams"),
+        ({"seedings": ("another",), "targets": 1}, "two targets"),
+    ],
+)
+def test_what_cannot_be_run_is_told_before_a_store_is_made(tmp_path, changes, words):
+    with pytest.raises(InvalidInputError, match=words):
+        run(small("memetic", **changes), tmp_path / "s.db")
+    assert not (tmp_path / "s.db").exists()
+
+
+def test_solvers_in_specifications_have_tables_of_parameters():
+    for entry, words in (({"parameters": 3}, "parameters of solver 'memetic'"), ({"label": 3}, "label of solver")):
+        with pytest.raises(InvalidInputError, match=words):
+            spec_from({"solvers": [{"name": "memetic", **entry}]})
+    assert spec_from({"memory": 0.5}).settings("random")[0].memory == 500_000_000
+
+
+def test_robots_that_do_not_take_part_are_named(tmp_path):
+    outcome = run(small("memetic", scenarios=("FullBody:1",), targets=2), tmp_path / "s.db")
+    assert outcome.remarks == ["FullBody:1 brings a robot of its own: ur10 does not take part there."]
+
+
+def test_a_run_is_the_same_though_its_solver_did_not_get_ready_at_first(tmp_path):
+    broken, adapter = tmp_path / "broken", tmp_path / "mine.py"
+    adapter.write_text(
+        "import os\nclass Mine:\n    package = 'numpy'\n    def prepare(self, task):\n"
+        f"        if os.path.exists({str(broken)!r}): raise RuntimeError('not today')\n"
+        "    def solve(self, target, seed, timeout): return None\n    def close(self): pass\n"
+    )
+    broken.touch()
+    run(small(f"{adapter}:Mine", targets=2), tmp_path / "s.db")
+    assert statuses(tmp_path / "s.db", "Mine") == ["error"] * 2
+    broken.unlink()
+    run(small(f"{adapter}:Mine", targets=2), tmp_path / "s.db", retry=True)
+    assert statuses(tmp_path / "s.db", "Mine") == ["missed"] * 2
+    with Store(tmp_path / "s.db") as store:
+        (only,) = store.runs()
+        assert store.versions()[only.versions]["Mine"] == np.__version__
+
+
+def test_lost_results_are_told_with_what_asks_again(tmp_path):
+    arguments = ["bench", "run", "--robot", "ur10", "--scenario", "Random", "--targets", "2", "--trials", "1"]
+    command = [sys.executable, "-m", "memetik.cli", *arguments, "--store", str(tmp_path / "s.db"), "--solver"]
+    done = subprocess.run([*command, *bad("Raiser")], capture_output=True, text=True, check=True)
+    assert "2 results are lost" in done.stdout
+    assert "--retry" in done.stdout
+
+
+def test_peers_that_pip_does_not_have_are_listed_with_where_to_get_them(tmp_path):
+    environment = {**os.environ, "MEMETIK_CACHE": str(tmp_path), "MEMETIK_PEER_PYKDL": "/none/python"}
+    command = [sys.executable, "-m", "memetik.cli", "bench", "peers"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert "MEMETIK_PEER_PYKDL" in done.stdout
+
+
+def test_the_time_in_collision_checks_is_not_told_where_nobody_measured_it(tmp_path):
+    run(small("memetic", *bad("Slow"), scenarios=("Shelf",), targets=3), tmp_path / "s.db")
+    with Store(tmp_path / "s.db") as store:
+        assert not (store.results().collision_time == 0.0).any()
 
 
 def test_solvers_are_found_by_name_and_path(tmp_path, monkeypatch):
