@@ -17,6 +17,7 @@ from memetik.bench.machine import machine_facts
 from memetik.bench.peers.registry import PEERS, MissingPeerError, class_facts, contestant, python_of
 from memetik.bench.runner import Unit, _note_machines, run
 from memetik.bench.scenarios import scenario
+from memetik.bench.seeding import stream_begins
 from memetik.bench.spec import Spec, bundled_specs, load_spec, solver_spec, spec_from
 from memetik.bench.store import Store
 from memetik.bench.summary import summary
@@ -32,8 +33,15 @@ def bad(*kinds):
 
 
 def small(*solvers, **changes):
-    names = {"robots": ("ur10",), "scenarios": ("Random",), "targets": 8, "timeouts": (0.05,), "trials": 1}
-    return Spec(solvers=tuple(solver_spec(name) for name in solvers), grace=0.3, **{**names, **changes})
+    names = {
+        "robots": ("ur10",),
+        "scenarios": ("Random",),
+        "targets": 8,
+        "timeouts": (0.05,),
+        "trials": 1,
+        "grace": 0.3,
+    }
+    return Spec(solvers=tuple(solver_spec(name) for name in solvers), **{**names, **changes})
 
 
 def statuses(path, label):
@@ -52,7 +60,8 @@ def need(peer):
 def test_liars_are_exposed_and_honest_solvers_are_not_touched(tmp_path):
     run(small("memetic", *bad("Liar", "OutOfLimits", "Nonsense", "Raiser", "Chatty")), tmp_path / "s.db")
     assert statuses(tmp_path / "s.db", "memetic") == ["solved"] * 8
-    for label in ("Liar", "OutOfLimits", "Nonsense"):
+    assert statuses(tmp_path / "s.db", "Nonsense") == ["error"] * 8
+    for label in ("Liar", "OutOfLimits"):
         assert statuses(tmp_path / "s.db", label) == ["false"] * 8
     assert statuses(tmp_path / "s.db", "Raiser") == ["error"] * 8
     assert statuses(tmp_path / "s.db", "Chatty") == ["missed"] * 8
@@ -69,7 +78,7 @@ def test_liars_are_exposed_and_honest_solvers_are_not_touched(tmp_path):
 
 
 def test_solvers_that_crash_leave_or_eat_memory_cost_their_own_rows_only(tmp_path):
-    spec = small("memetic", *bad("Crasher", "Leaver", "Eater"), memory=400_000_000)
+    spec = small("memetic", *bad("Crasher", "Leaver", "Eater"), memory=0.4)
     outcome = run(spec, tmp_path / "s.db")
     assert outcome.left == 0
     assert statuses(tmp_path / "s.db", "memetic") == ["solved"] * 8
@@ -82,13 +91,113 @@ def test_solvers_that_crash_leave_or_eat_memory_cost_their_own_rows_only(tmp_pat
 
 
 def test_a_solver_that_hangs_is_ended_from_outside(monkeypatch):
-    monkeypatch.setattr("memetik.bench.contest.FIRST_SOLVE", (0.3, 0.3))
+    monkeypatch.setattr("memetik.bench.contest.FIRST_SOLVE", 0.3)
     found = scenario("Random", "ur10", targets=7)
     with Stable() as stable:
         contest = Contest(found, [contestant(bad("Hanger")[0])], Settings(timeout=0.05, grace=0.2), stable)
         results = [result for _, result in contest.play(range(7), 0)]
         assert [result.status for result in results] == ["stopped"] * PATIENCE + ["abandoned"] * (7 - PATIENCE)
         assert not stable.worker(contest.entrants[0].contestant, 1).running
+
+
+def play(adapter, found, **settings):
+    """The results of a test's adapter on all targets of a scenario, and the seconds that they took."""
+    with Stable() as stable:
+        contest = Contest(found, [contestant(bad(adapter)[0])], Settings(**{"timeout": 0.05, **settings}), stable)
+        contest.entrants[0].prepare()
+        begin = time.perf_counter()
+        results = [result for _, result in contest.play(range(len(found)), 0)]
+        return results, time.perf_counter() - begin
+
+
+def test_answers_that_are_none_cost_their_own_rows_only():
+    found = scenario("Random", "ur10", targets=18, reachability="skip")
+    results, _ = play("Answers", found)
+    assert [result.status for result in results] == ["error"] * 18
+    notes = [result.note for result in results]
+    for number, words in (
+        (0, "'evaluations'"),
+        (1, "'restarts'"),
+        (6, "no 'q'"),
+        (11, "5 numbers, not 6"),
+        (13, "finite"),
+    ):
+        assert words in notes[number]
+    assert all(notes)
+
+
+def test_the_time_is_what_we_measure_and_not_what_is_told():
+    found = scenario("Random", "ur10", targets=4, reachability="skip")
+    results, _ = play("TimeLiar", found)
+    assert min(result.time for result in results) >= 0.02
+    # With the clocks of its own process stopped, that of the runner counts.
+    results, _ = play("ClockTurner", found, timeout=0.1)
+    assert min(result.time for result in results) >= 0.06
+
+
+@pytest.mark.parametrize("adapter", ["InstantNone", "TimeLiar"])
+def test_spins_are_not_tried_for_longer_than_the_time_allows(adapter):
+    found = scenario("Table", "ur10", targets=3, reachability="skip", spin="free")
+    results, seconds = play(adapter, found, timeout=0.1)
+    assert [result.status for result in results] == ["missed"] * 3
+    assert seconds < 3 * (2.0 * 0.1 + 0.2)
+
+
+@pytest.mark.parametrize("timeout", [0.0005, 0.05])
+def test_answers_after_the_timeout_are_late_however_small_it_is(timeout):
+    found = scenario("Random", "ur10", targets=4)
+    late, _ = play("Tardy", found, timeout=timeout)
+    assert [(result.status, result.verified) for result in late] == [("late", True)] * 4
+    assert [result.status for result in play("Seer", found, timeout=5.0)[0]] == ["solved"] * 4
+
+
+def orphans():
+    return [path for path in Path("/proc").glob("[0-9]*/cmdline") if b"memetik-orphan" in read(path)]
+
+
+def read(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_what_a_solver_starts_ends_with_it(monkeypatch):
+    monkeypatch.setattr("memetik.bench.contest.FIRST_SOLVE", 1.0)
+    found = scenario("Random", "ur10", targets=1)
+    with Stable() as stable:
+        contest = Contest(found, [contestant(bad("Parent")[0])], Settings(timeout=0.05, grace=0.2), stable)
+        assert [result.status for _, result in contest.play(range(1), 0)] == ["stopped"]
+        begin = time.monotonic()
+        while orphans() and time.monotonic() - begin < 5.0:
+            time.sleep(0.05)
+        assert not orphans()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_memory_of_what_a_solver_starts_is_its_own():
+    found = scenario("Random", "ur10", targets=1)
+    results, _ = play_lost("HungryParent", found, memory=400_000_000)
+    assert [result.status for result in results] == ["memory"]
+
+
+def play_lost(adapter, found, **settings):
+    """As `play`, for solvers that are lost before they are ready."""
+    with Stable() as stable:
+        contest = Contest(found, [contestant(bad(adapter)[0])], Settings(**{"timeout": 0.05, **settings}), stable)
+        begin = time.perf_counter()
+        results = [result for _, result in contest.play(range(len(found)), 0)]
+        return results, time.perf_counter() - begin
+
+
+def test_a_solver_that_hangs_is_given_time_to_compile_once(monkeypatch):
+    monkeypatch.setattr("memetik.bench.contest.FIRST_SOLVE", 2.0)
+    found = scenario("Random", "ur10", targets=4)
+    results, seconds = play_lost("Hanger", found, grace=0.1)
+    assert [result.status for result in results] == ["stopped"] * 4
+    assert seconds > 2.0
+    assert [result.time > 1.9 for result in results] == [True, False, False, False]
 
 
 def test_solvers_that_do_not_apply_are_named_and_left_out(tmp_path):
@@ -125,6 +234,38 @@ def test_solvers_of_poses_try_spins_where_they_are_free():
     assert max(result.position_error for result in results) <= 1e-5
 
 
+def test_streams_go_on_from_a_solvers_own_answers(tmp_path):
+    spec = small("memetic", *bad("Missing"), scenarios=("Track",), targets=60, evaluations=2000)
+    run(spec, tmp_path / "s.db")
+    found = scenario("Track", "ur10", targets=60)
+    begins = np.flatnonzero(stream_begins(found))
+    assert begins.tolist()[:2] == [0, 50]
+    with Store(tmp_path / "s.db") as store:
+        for label in ("memetic", "Missing"):
+            results = store.results(solvers=[label])
+            numbers, _, postures = store.postures(results.run[0])
+            answers = dict(zip(numbers.tolist(), postures, strict=True))
+            assert len(answers) > 20
+            last = found.seeds[0]
+            for row in results:
+                last = found.seeds[row.target] if row.target in begins else last
+                if row.verified:
+                    assert row.seed_distance == pytest.approx(np.abs(answers[row.target] - last).max(), abs=1e-12)
+                    last = answers[row.target]
+
+
+def test_streams_are_the_same_after_an_interruption_and_on_a_cluster(tmp_path, monkeypatch):
+    spec = small("memetic", "kdl", scenarios=("Track",), targets=60, evaluations=2000)
+    run(spec, tmp_path / "one.db")
+    looks = iter([True] * 30)
+    with monkeypatch.context() as patched:
+        patched.setattr("memetik.bench.runner._time_left", lambda deadline: next(looks, False))
+        assert 0 < run(spec.updated(budget=60.0), tmp_path / "two.db").new < 60
+    run(spec.updated(jobs=2), tmp_path / "two.db", cluster="local")
+    assert len(table(tmp_path / "one.db")) == 120
+    assert table(tmp_path / "one.db") == table(tmp_path / "two.db")
+
+
 def test_user_adapters_see_whole_problems(tmp_path):
     run(small(*bad("Seer"), scenarios=("Shelf",), targets=3), tmp_path / "s.db")
     assert statuses(tmp_path / "s.db", "Seer") == ["solved"] * 3
@@ -150,10 +291,8 @@ def test_several_cores_and_work_bounds_give_the_same_postures_as_one(tmp_path):
     spec = small("memetic", scenarios=("Random", "Shelf"), trials=2, evaluations=3000)
     run(spec, tmp_path / "one.db")
     run(spec.updated(jobs=2), tmp_path / "two.db")
-    with Store(tmp_path / "one.db") as one, Store(tmp_path / "two.db") as two:
-        for first in one.runs():
-            assert np.array_equal(one.postures(first.run)[2], two.postures(first.run)[2])
-        assert len(one.results()) == len(two.results()) == 32
+    assert len(table(tmp_path / "one.db")) == 32
+    assert table(tmp_path / "one.db") == table(tmp_path / "two.db")
 
 
 def test_a_budget_stops_early_and_the_rest_follows(tmp_path, monkeypatch):
@@ -212,14 +351,43 @@ def count(store):
         connection.close()
 
 
+MEASURED = ("time", "processor", "collision_time")
+
+
+def table(path):
+    """All results but for times, in an order of their own."""
+    connection = sqlite3.connect(path)
+    names = [row[1] for row in connection.execute("PRAGMA table_info(results)") if row[1] not in MEASURED]
+    # Distances are found from where the last one was: equal but for rounding.
+    columns = [f"round({name}, 6)" if name == "clearance" else f"results.{name}" for name in names]
+    rows = connection.execute(
+        f"SELECT name, label, timeout, seeding, {', '.join(columns)} "
+        "FROM results JOIN runs USING (run) JOIN scenarios USING (scenario) ORDER BY run, trial, target"
+    ).fetchall()
+    connection.close()
+    return rows
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The table of `command`, bounded by work, without anything in its way."""
+    store = tmp_path_factory.mktemp("undisturbed") / "s.db"
+    subprocess.run(command(store, *BY_WORK), capture_output=True, check=True)
+    return table(store)
+
+
+BY_WORK = ("--evaluations", "2000")
+
+
 @pytest.mark.parametrize(
     ("jobs", "kills"),
     [("2", 3), pytest.param("1", 10, marks=pytest.mark.soak), pytest.param("2", 10, marks=pytest.mark.soak)],
 )
-def test_kills_at_any_moment_lose_no_finished_target(tmp_path, jobs, kills):
+def test_kills_at_any_moment_lose_no_finished_target_and_change_none(tmp_path, jobs, kills, undisturbed):
     store, rng, seen = tmp_path / "s.db", np.random.default_rng(kills), 0
+    killed = command(store, "--jobs", jobs, *BY_WORK)
     for _ in range(kills):
-        process = subprocess.Popen(command(store, "--jobs", jobs), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(killed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wanted, begin = seen + int(rng.integers(1, 200 // kills)), time.monotonic()
         while count(store) < wanted and process.poll() is None and time.monotonic() - begin < 60.0:
             time.sleep(0.01)
@@ -227,13 +395,12 @@ def test_kills_at_any_moment_lose_no_finished_target(tmp_path, jobs, kills):
         process.kill()
         process.wait()
         assert count(store) >= seen
-    done = subprocess.run(command(store, "--jobs", jobs), capture_output=True, text=True, check=True)
+    done = subprocess.run(killed, capture_output=True, text=True, check=True)
     report = json.loads(done.stdout)["results"]
     assert report["left"] == 0
     assert report["before"] >= seen > 0
-    connection = sqlite3.connect(store)
-    rows = connection.execute("SELECT run, target, trial FROM results").fetchall()
-    assert len(rows) == len(set(rows)) == 2 * 60 * 2
+    assert len(undisturbed) == 2 * 60 * 2
+    assert table(store) == undisturbed
 
 
 def test_a_cluster_gives_the_same_table_though_one_of_its_workers_is_killed(tmp_path):
@@ -249,10 +416,8 @@ def test_a_cluster_gives_the_same_table_though_one_of_its_workers_is_killed(tmp_
             time.sleep(0.05)
         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
         assert process.wait(300) == 0
-    with Store(tmp_path / "one.db") as one, Store(tmp_path / "two.db") as two:
-        for first in one.runs():
-            assert np.array_equal(one.postures(first.run)[2], two.postures(first.run)[2])
-        assert len(one.results()) == len(two.results()) == 320
+    assert len(table(tmp_path / "one.db")) == 320
+    assert table(tmp_path / "one.db") == table(tmp_path / "two.db")
 
 
 CLUSTER_RUN = """
@@ -294,6 +459,15 @@ def test_two_runs_on_one_store_lose_nothing(tmp_path):
     with Store(store) as opened:
         results = opened.results()
     assert {name: int((results.scenario == name).sum()) for name in ("Random", "Grid")} == {"Random": 240, "Grid": 240}
+
+
+def test_two_processes_at_the_same_run_keep_each_result_once(tmp_path, undisturbed):
+    store = tmp_path / "s.db"
+    both = [subprocess.Popen(command(store, *BY_WORK), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in "ab"]
+    for process in both:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors.decode()
+    assert table(store) == undisturbed
 
 
 def test_no_solver_outlives_its_runner(tmp_path):
@@ -341,6 +515,80 @@ def test_specifications_are_read_and_wrong_ones_are_explained(tmp_path):
         small("memetic", robots=()).checked()
     for name in bundled_specs():
         load_spec(name).checked()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"seed": -1}, "seed is"),
+        ({"evaluations": 0}, "evaluations is"),
+        ({"grace": -5.0}, "grace is seconds"),
+        ({"memory": -1.0}, "memory is gigabytes"),
+        ({"memory": 4e9}, "memory is gigabytes"),
+        ({"budget": -1.0}, "budget is seconds"),
+        ({"options": {"Randomm": {"link": "tool0"}}}, "did you mean 'Random'"),
+        ({"options": {"Random": {"spin": "free"}}}, "no option 'spin'"),
+        ({"scenarios": ("Shelf",), "options": {"Shelf": {"size": "x"}}}, "cannot be made"),
+        ({"scenarios": ("Chain:5",)}, "6 to 200"),
+        ({"seedings": ("follow",)}, "streams"),
+        ({"seedings": ("another",), "targets": 1}, "two targets"),
+    ],
+)
+def test_what_cannot_be_run_is_told_before_a_store_is_made(tmp_path, changes, words):
+    with pytest.raises(InvalidInputError, match=words):
+        run(small("memetic", **changes), tmp_path / "s.db")
+    assert not (tmp_path / "s.db").exists()
+
+
+def test_solvers_in_specifications_have_tables_of_parameters():
+    for entry, words in (({"parameters": 3}, "parameters of solver 'memetic'"), ({"label": 3}, "label of solver")):
+        with pytest.raises(InvalidInputError, match=words):
+            spec_from({"solvers": [{"name": "memetic", **entry}]})
+    assert spec_from({"memory": 0.5}).settings("random")[0].memory == 500_000_000
+
+
+def test_robots_that_do_not_take_part_are_named(tmp_path):
+    outcome = run(small("memetic", scenarios=("FullBody:1",), targets=2), tmp_path / "s.db")
+    assert outcome.remarks == ["FullBody:1 brings a robot of its own: ur10 does not take part there."]
+
+
+def test_a_run_is_the_same_though_its_solver_did_not_get_ready_at_first(tmp_path):
+    broken, adapter = tmp_path / "broken", tmp_path / "mine.py"
+    adapter.write_text(
+        "import os\nclass Mine:\n    package = 'numpy'\n    def prepare(self, task):\n"
+        f"        if os.path.exists({str(broken)!r}): raise RuntimeError('not today')\n"
+        "    def solve(self, target, seed, timeout): return None\n    def close(self): pass\n"
+    )
+    broken.touch()
+    run(small(f"{adapter}:Mine", targets=2), tmp_path / "s.db")
+    assert statuses(tmp_path / "s.db", "Mine") == ["error"] * 2
+    broken.unlink()
+    run(small(f"{adapter}:Mine", targets=2), tmp_path / "s.db", retry=True)
+    assert statuses(tmp_path / "s.db", "Mine") == ["missed"] * 2
+    with Store(tmp_path / "s.db") as store:
+        (only,) = store.runs()
+        assert store.versions()[only.versions]["Mine"] == np.__version__
+
+
+def test_lost_results_are_told_with_what_asks_again(tmp_path):
+    arguments = ["bench", "run", "--robot", "ur10", "--scenario", "Random", "--targets", "2", "--trials", "1"]
+    command = [sys.executable, "-m", "memetik.cli", *arguments, "--store", str(tmp_path / "s.db"), "--solver"]
+    done = subprocess.run([*command, *bad("Raiser")], capture_output=True, text=True, check=True)
+    assert "2 results are lost" in done.stdout
+    assert "--retry" in done.stdout
+
+
+def test_peers_that_pip_does_not_have_are_listed_with_where_to_get_them(tmp_path):
+    environment = {**os.environ, "MEMETIK_CACHE": str(tmp_path), "MEMETIK_PEER_PYKDL": "/none/python"}
+    command = [sys.executable, "-m", "memetik.cli", "bench", "peers"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert "MEMETIK_PEER_PYKDL" in done.stdout
+
+
+def test_the_time_in_collision_checks_is_not_told_where_nobody_measured_it(tmp_path):
+    run(small("memetic", *bad("Slow"), scenarios=("Shelf",), targets=3), tmp_path / "s.db")
+    with Store(tmp_path / "s.db") as store:
+        assert not (store.results().collision_time == 0.0).any()
 
 
 def test_solvers_are_found_by_name_and_path(tmp_path, monkeypatch):

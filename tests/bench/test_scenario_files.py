@@ -9,6 +9,7 @@ import pytest
 from memetik.bench.sample import Choice, sample_mesh
 from memetik.bench.scenarios import REACHABLE, scenario
 from memetik.bench.scenarios.motion_bench import load_yaml_scene
+from memetik.bench.verification import Verifier
 from memetik.errors import GeometryError, InvalidInputError, MemetikError, UnknownNameError
 from memetik.scene.mesh_files import load_oriented_points
 
@@ -89,6 +90,10 @@ def test_bad_choices_are_explained(box, tmp_path):
         sample_mesh(box, tmp_path / "t.pcd", 5, Choice(within="5 5 5 6 6 6"))
     with pytest.raises(InvalidInputError, match="pcd or"):
         sample_mesh(box, tmp_path / "t.txt", 5)
+    with pytest.raises(InvalidInputError, match="seed"):
+        sample_mesh(box, tmp_path / "t.pcd", 5, seed=-1)
+    with pytest.raises(InvalidInputError, match="scale"):
+        sample_mesh(box, tmp_path / "t.pcd", 5, scale=0.0)
     assert not (tmp_path / "t.pcd").exists()
 
 
@@ -155,10 +160,62 @@ def test_wrong_scenario_files_are_explained(tmp_path, box):
         ({"standof": 0.1}, "standoff"),
         ({"targets": None}, "either 'targets'"),
         ({"pose": {"positon": [0, 0, 0]}}, "position"),
+        ({"pose": {"position": ["a", 0, 0]}}, "'pose' of the scenario .*box.toml"),
+        ({"standoff": "x"}, "'standoff' of the scenario .*box.toml"),
+        ({"scale": 0}, "'scale' of the scenario .*above zero"),
+        ({"scene": 5}, "'scene' of the scenario .*box.toml"),
+        ({"mesh": 7}, "'mesh' of the scenario .*box.toml"),
+        ({"robot": 7}, "'robot' of the scenario .*box.toml"),
+        ({"touch": 5}, "'touch' of the scenario .*a list of links"),
+        ({"touch": "wrist_3_link"}, "'touch' of the scenario .*a list of links"),
     ):
         sample_mesh(box, tmp_path / "box.pcd", 5)
         with pytest.raises(InvalidInputError, match=words):
             scenario(scenario_file(tmp_path, **entries), targets=1)
+
+
+def test_links_that_may_touch_are_links_of_the_robot(tmp_path, box):
+    sample_mesh(box, tmp_path / "box.pcd", 5)
+    with pytest.raises(UnknownNameError, match="touch"):
+        scenario(scenario_file(tmp_path, pose=POSE, touch=["wrist_4_link"]), targets=1)
+    found = scenario(scenario_file(tmp_path, pose=POSE, touch=["forearm_link"]), targets=1, reachability="skip")
+    assert found.scene.allowed == {("forearm_link", "mesh")}
+
+
+def test_another_link_or_tolerance_or_touch_is_another_search(tmp_path, box):
+    sample_mesh(box, tmp_path / "box.pcd", 8, Choice(facing="+z"))
+    for entries in ({}, {"link": "wrist_1_link"}, {"spin": "free"}, {"touch": False, "standoff": 0.05}):
+        found = scenario(scenario_file(tmp_path, pose=POSE, **entries), targets=8, reachability="check")
+        check = Verifier(found.robot, found.goals, found.scene, self_collision=found.self_collision)
+        for k in np.flatnonzero(found.reachable == REACHABLE):
+            assert check.check(found.of(k), found.witnesses[k]).holds
+
+
+def test_proofs_from_the_cache_are_verified_again(tmp_path, box, monkeypatch):
+    monkeypatch.setenv("MEMETIK_CACHE", str(tmp_path / "cache"))
+    sample_mesh(box, tmp_path / "box.pcd", 3, Choice(facing="+z"))
+    first = scenario(scenario_file(tmp_path, pose=POSE), targets=3)
+    (entry,) = (tmp_path / "cache").glob("reachability-*.npz")
+    with np.load(entry) as kept:
+        np.savez(entry, reachable=kept["reachable"], witnesses=kept["witnesses"] + 0.1)
+    again = scenario(scenario_file(tmp_path, pose=POSE), targets=3)
+    assert np.array_equal(again.witnesses, first.witnesses)
+
+
+def test_meshes_in_millimetres_are_scaled_and_huge_ones_remarked_upon(tmp_path):
+    (tmp_path / "box.ply").write_text(polygon_ply([tuple(1000.0 * v for v in corner) for corner in CORNERS]))
+    plain = sample_mesh(tmp_path / "box.ply", tmp_path / "plain.pcd", 20)
+    assert "200 m large" in plain["remarks"][0]
+    report = sample_mesh(
+        tmp_path / "box.ply", tmp_path / "box.pcd", 20, Choice(within="-1 -1 0.15 1 1 1"), robot="ur10", scale=0.001
+    )
+    assert report["area"] == pytest.approx(0.04)
+    assert report["remarks"] == []
+    found = scenario(report["scenario"], targets=20, reachability="skip")
+    assert np.allclose(found.poses[:, 2, 3], 0.2)
+    assert np.ptp(found.scene["mesh"].shape.vertices, axis=0) == pytest.approx((0.2, 0.2, 0.2))
+    huge = scenario(scenario_file(tmp_path, scale=1.0), targets=2, reachability="skip")
+    assert "scale = 0.001" in huge.metadata["remarks"][0]
 
 
 SCENE = """
@@ -204,6 +261,30 @@ def test_planning_scenes_and_requests_in_yaml_make_a_scenario(tmp_path):
         scenario(str(path), "panda", targets=2)
 
 
+@pytest.mark.parametrize(
+    ("request_text", "words"),
+    [
+        ("goal_constraints: 5", "'goal_constraints' of request1.yaml is a list"),
+        ("goal_constraints: [{joint_constraints: [{joint: a, position: 1}]}]", "without 'joint_name'"),
+        ("goal_constraints: [{joint_constraints: [{joint_name: elbow_joint, position: x}]}]", "made of numbers"),
+        ("start_state: {joint_state: {name: [elbow_joint], position: [1, 2]}}", "1 names and 2 positions"),
+        ("start_state: {joint_state: 4}", "'joint_state' of request1.yaml"),
+        ("start_state: 4", "'start_state' of request1.yaml"),
+    ],
+)
+def test_requests_that_are_none_are_refused(tmp_path, request_text, words):
+    (tmp_path / "scene1.yaml").write_text(SCENE)
+    (tmp_path / "request1.yaml").write_text(request_text)
+    with pytest.raises(InvalidInputError, match=words):
+        scenario(str(tmp_path / "scene1.yaml"), "ur10", targets=2, reachability="skip")
+
+
+def test_as_many_targets_as_a_request_has_need_no_others(tmp_path):
+    (tmp_path / "scene1.yaml").write_text(SCENE)
+    (tmp_path / "request1.yaml").write_text(REQUEST)
+    assert len(scenario(str(tmp_path / "scene1.yaml"), "ur10", targets=2, reachability="skip")) == 2
+
+
 def test_yaml_that_is_no_scene_is_refused(tmp_path):
     path = tmp_path / "scene.yaml"
     for text, words in (
@@ -212,6 +293,15 @@ def test_yaml_that_is_no_scene_is_refused(tmp_path):
         ("world: {collision_objects: [{id: a}]}", "neither primitives"),
         ("world: {collision_objects: [{id: a, primitives: [{type: torus, dimensions: [1]}]}]}", "torus"),
         ("world: {collision_objects: [{id: a, meshes: [{resource: 'package://x/y.stl'}]}]}", "ROS package"),
+        ("world: {collision_objects: [5]}", "no 'id'"),
+        ("world: {collision_objects: [{id: a, primitives: [5]}]}", "'primitives' of object 'a'"),
+        ("world: {collision_objects: [{id: a, primitives: 5}]}", "'primitives' of object 'a'"),
+        ("world: {collision_objects: [{id: a, primitives: [{type: box, dimensions: [1, x, 1]}]}]}", "numbers, not 'x'"),
+        (
+            "world: {collision_objects: [{id: a, pose: {position: [1, 2]}}]}",
+            "object 'a' of scene.yaml has no sound pose",
+        ),
+        ("world: {collision_objects: [{id: a, pose: {position: {x: y}}}]}", "numbers, not 'y'"),
         ("a: [", "cannot be read"),
     ):
         path.write_text(text)

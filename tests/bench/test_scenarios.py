@@ -112,7 +112,9 @@ def test_a_tool_is_what_stands_at_the_tip():
 
 @pytest.mark.parametrize("seeding", SEEDINGS)
 def test_seeds_are_the_same_for_all_and_within_limits(seeding):
-    found = scenario("HydrogenTank", "elise", targets=4)
+    found = (
+        scenario("HydrogenTank", "elise", targets=4) if seeding != "follow" else scenario("Track", "elise", targets=4)
+    )
     seeds = seeds_of(found, seeding, trial=1)
     assert seeds.shape == (4, 9)
     assert np.array_equal(seeds, seeds_of(found, seeding, trial=1))
@@ -135,6 +137,11 @@ def test_the_straight_seed_has_entered_the_tank_without_touching_it():
     assert not CollisionModel(found.robot, found.scene).collides(q)
 
 
+def test_an_argument_may_be_an_option_too():
+    assert scenario("Chain", joints=12, targets=1).robot.dof == 12
+    assert scenario("FullBody", setup=3, targets=1).key != scenario("FullBody:8", targets=1).key
+
+
 def test_wrong_names_and_arguments_lead_to_right_ones():
     with pytest.raises(UnknownNameError, match="Shelf"):
         scenario("Shelves", "ur10")
@@ -146,5 +153,20 @@ def test_wrong_names_and_arguments_lead_to_right_ones():
         scenario("Random")
     with pytest.raises(UnknownNameError, match="setup"):
         scenario("FullBody:9")
+    for joints in ("5", "201", "many", ""):
+        with pytest.raises(InvalidInputError, match="from 6 to 200"):
+            scenario(f"Chain:{joints}")
+    with pytest.raises(InvalidInputError, match="brings its own robot"):
+        scenario("FullBody:3", "ur10")
+    with pytest.raises(InvalidInputError, match="seed is"):
+        scenario("Random", "ur10", seed=-1)
+    for name, options, words in (
+        ("Shelf", {"spinn": "free"}, "its options are spin, link"),
+        ("Grid", {"spin": "free"}, "no option 'spin'"),
+        ("Shelf", {"size": "x"}, "cannot be made with the options"),
+        ("Shelf", {"link": 5}, "name of a link"),
+    ):
+        with pytest.raises(InvalidInputError, match=words):
+            scenario(name, "ur10", targets=1, reachability="skip", **options)
     with pytest.raises(InvalidInputError, match="seeding"):
         seeds_of(scenario("Random", "ur10", targets=1), "randm", 0)

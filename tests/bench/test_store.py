@@ -11,7 +11,7 @@ from memetik.bench import schema
 from memetik.bench.compare import compare
 from memetik.bench.export import export_results
 from memetik.bench.scenarios import scenario, scenario_from
-from memetik.bench.store import Result, Store
+from memetik.bench.store import Result, Store, merge_stores
 from memetik.bench.summary import summary
 from memetik.errors import InvalidInputError, UnknownNameError
 
@@ -178,3 +178,44 @@ def test_an_older_file_is_migrated_with_all_its_rows(tmp_path, random_targets):
     connection.close()
     with Store(tmp_path / "new.db") as store:
         assert store.merge(tmp_path / "old.db") == 12
+
+
+def test_answers_after_the_timeout_are_late_in_older_files_too(tmp_path, random_targets):
+    run = fill(tmp_path / "s.db", random_targets)
+    connection = sqlite3.connect(tmp_path / "s.db")
+    connection.execute("UPDATE results SET time = 0.105 WHERE target = 2")
+    connection.execute("PRAGMA user_version = 2")
+    connection.commit()
+    connection.close()
+    with Store(tmp_path / "s.db") as store:
+        results = store.results(runs=[run.key])
+    assert results.status[results.target == 2].tolist() == ["late", "late"]
+    assert results.solved.sum() == 8
+    # Where work is bounded, time is not.
+    connection = sqlite3.connect(tmp_path / "s.db")
+    connection.execute("UPDATE results SET status = 'solved' WHERE target = 2")
+    connection.execute("""UPDATE runs SET settings = '{"evaluations": 100}'""")
+    connection.execute("PRAGMA user_version = 2")
+    connection.commit()
+    connection.close()
+    with Store(tmp_path / "s.db") as store:
+        assert store.results().solved.sum() == 10
+
+
+def test_long_names_come_back_whole(tmp_path, random_targets):
+    from dataclasses import replace
+
+    label, name = "memetic (" + ", ".join(f"parameter_{k}=0.125" for k in range(20)) + ")", "a" * 200 + ".toml"
+    fill(tmp_path / "s.db", replace(random_targets, name=name), solver=label)
+    with Store(tmp_path / "s.db") as store:
+        assert set(store.results().label) == {label}
+        assert set(store.results().scenario) == {name}
+        assert store.runs().solver.tolist() == [label]
+
+
+def test_nothing_is_made_where_something_to_merge_is_missing(tmp_path, random_targets):
+    fill(tmp_path / "a.db", random_targets)
+    with pytest.raises(InvalidInputError, match="no store"):
+        merge_stores(tmp_path / "new.db", [tmp_path / "a.db", tmp_path / "none.db"])
+    assert not (tmp_path / "new.db").exists()
+    assert merge_stores(tmp_path / "new.db", [tmp_path / "a.db"]) == {str(tmp_path / "a.db"): 12}

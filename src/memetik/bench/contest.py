@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from memetik.bench.peers.answer import Answer, BadAnswer, read_answer
 from memetik.bench.peers.process import Worker, WorkerFailure
 from memetik.bench.peers.registry import Contestant
 from memetik.bench.peers.task import ChainTask, Task, Unsupported, WholeTask, task_data
 from memetik.bench.scenarios.scenario import Scenario
-from memetik.bench.seeding import seeds_of
+from memetik.bench.seeding import FOLLOW, seeds_of, stream_begins
 from memetik.bench.store import Result
 from memetik.bench.verification import Verifier
 from memetik.robot.manipulability import manipulability
@@ -29,8 +30,9 @@ WARM_UP = 2
 PREPARATION = 60.0
 """Seconds that a solver may take to get ready."""
 
-FIRST_SOLVE = (20.0, 5.0)
-"""Seconds for the very first solve, and for that after a restart: some solvers import or compile only then."""
+FIRST_SOLVE = 20.0
+"""Seconds beyond the timeout for the first solve of a process: some solvers import or compile only then. One that has
+used them up without an answer does not get them again."""
 
 PATIENCE = 5
 """Processes lost in a row after which a solver is not asked any more in this scenario and trial."""
@@ -41,8 +43,9 @@ SPIN_SHARE = 0.1
 REPEATS, FAIR_SHARE = 2, 0.7
 """How often a solver is asked again that failed while it had the core for less than this share of its time."""
 
-LATE = 1.1
-"""Times the timeout (and a millisecond) that an answer may take to count as in time: clocks and pipes are not exact."""
+ASKING = (2.0, 0.02)
+"""Times the timeout, and seconds, after which a target is not asked again, on the runner's clock: a solver that takes
+no time for an answer must not take ours."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,9 @@ class Contest:
         self.entrants = [Entrant(self, contestant, stable) for contestant in contestants]
         self._trial, self._seeds = -1, np.empty((0, scenario.robot.dof))
         self._latest: Entrant | None = None
+        self._begins = stream_begins(scenario) if settings.seeding == FOLLOW else np.ones(len(scenario), dtype=bool)
+        self._answers: list[dict[int, np.ndarray]] = [{} for _ in self.entrants]
+        """Of each contestant in the current trial, by target: verified postures, where the next target starts."""
 
     def play(
         self, numbers: Sequence[int], trial: int, wanted: Callable[[int, int], bool] = lambda entrant, number: True
@@ -120,7 +126,8 @@ class Contest:
 
         Contestants take turns, as `turns` has it.
         """
-        for block in turns(len(self.entrants), numbers, trial, wanted):
+        blocks = blocks_of(self.scenario, self.settings.seeding, numbers)
+        for block in turns(len(self.entrants), blocks, trial, wanted):
             for which, number in block:
                 result = self.ask(which, number, trial)
                 if result is not None:
@@ -132,25 +139,60 @@ class Contest:
         None where it cannot take part.
         """
         entrant = self.entrants[which]
-        if self._trial != trial:
-            self._trial, self._latest = trial, None
-            self._seeds = seeds_of(self.scenario, self.settings.seeding, trial, self.settings.seed)
-            for one in self.entrants:
-                one.lost = 0
+        self.begin(trial)
         first, self._latest = self._latest is not entrant, entrant
-        return None if entrant.unsupported is not None else entrant.answer(number, trial, self._seeds[number], first)
+        if entrant.unsupported is not None:
+            return None
+        result = entrant.answer(number, trial, self._seed(which, number), first)
+        if result is not None and result.verified and result.q is not None:
+            self._answers[which][number] = result.q
+        return result
+
+    def begin(self, trial: int) -> None:
+        """Forgets the trial before."""
+        if self._trial == trial:
+            return
+        self._trial, self._latest = trial, None
+        self._seeds = seeds_of(self.scenario, self.settings.seeding, trial, self.settings.seed)
+        for entrant, answers in zip(self.entrants, self._answers, strict=True):
+            entrant.lost = 0
+            answers.clear()
+
+    def recall(self, which: int, trial: int, answers: Mapping[int, np.ndarray]) -> None:
+        """Verified postures that a contestant has given in this trial before, by target."""
+        self.begin(trial)
+        self._answers[which].update(answers)
+
+    def _seed(self, which: int, number: int) -> np.ndarray:
+        """Where a contestant starts; within a stream from its own last verified answer."""
+        while not self._begins[number]:
+            number -= 1
+            if number in self._answers[which]:
+                return self._answers[which][number]
+        return self._seeds[number]
+
+
+def blocks_of(scenario: Scenario, seeding: str, numbers: Sequence[int]) -> list[list[int]]:
+    """The targets of one turn each: some, or a whole stream where a solver follows its own answers."""
+    begins = stream_begins(scenario) if seeding == FOLLOW else None
+    blocks: list[list[int]] = []
+    for k in numbers:
+        if not blocks or (len(blocks[-1]) == BLOCK if begins is None else begins[k]):
+            blocks.append([])
+        blocks[-1].append(k)
+    return blocks
 
 
 def turns(
-    count: int, numbers: Sequence[int], trial: int, wanted: Callable[[int, int], bool]
+    count: int, blocks: Sequence[Sequence[int]], trial: int, wanted: Callable[[int, int], bool]
 ) -> Iterator[list[tuple[int, int]]]:
-    """Who is asked what: the (contestant, target) that are `wanted`, in order, for each BLOCK of targets.
+    """Who is asked what: the (contestant, target) that are `wanted`, in order, for each block of targets.
 
     Within a block one contestant does all its targets after the other; who begins changes with every block.
     """
-    for turn, begin in enumerate(range(0, len(numbers), BLOCK)):
+    for turn, block in enumerate(blocks):
         order = [(turn + trial + place) % count for place in range(count)]
-        yield [(which, k) for which in order for k in numbers[begin : begin + BLOCK] if wanted(which, k)]
+        yield [(which, k) for which in order for k in block if wanted(which, k)]
 
 
 class Entrant:
@@ -160,7 +202,6 @@ class Entrant:
         self.contest, self.contestant = contest, contestant
         self.worker = stable.worker(contestant, contest.settings.memory)
         self.unsupported: str | None = None
-        self.version = ""
         self.lost = 0
         self._prepared_start = -1
         self._task: Task | None = None
@@ -186,14 +227,24 @@ class Entrant:
         if "error" in answer:
             raise WorkerFailure("error", f"it could not get ready: {answer['error']}")
         self.unsupported = answer.get("unsupported")
-        self.version = answer.get("version", "")
         self._prepared_start, self.worker.prepared_for = self.worker.starts, self
         if warm and self.unsupported is None:
-            seeds = seeds_of(self.contest.scenario, self.contest.settings.seeding, 0, settings.seed + 1)
-            for k in range(min(WARM_UP, len(seeds))):
-                patience = FIRST_SOLVE[0] if self.worker.starts == 1 else FIRST_SOLVE[1]
-                self._ask(k, 0, 0, seeds[k], settings.timeout, patience if k == 0 else None)
+            self._warm_up()
         return self.unsupported
+
+    def _warm_up(self) -> None:
+        settings, worker = self.contest.settings, self.worker
+        seeds = seeds_of(self.contest.scenario, settings.seeding, 0, settings.seed + 1)
+        patience = None if worker.hung_at_first else FIRST_SOLVE
+        for k in range(min(WARM_UP, len(seeds))):
+            # Others after a restart: one that hangs at a certain target is to be asked for the rest.
+            number = (worker.starts - 1 + k) % len(seeds)
+            try:
+                self._ask(number, 0, 0, seeds[number], settings.timeout, patience if k == 0 else None)
+            except WorkerFailure as failure:
+                worker.hung_at_first = k == 0 and failure.status == "stopped"
+                raise
+            worker.hung_at_first = False
 
     def answer(self, number: int, trial: int, seed: np.ndarray, first: bool) -> Result | None:
         """The solver's result on a target, the `first` of its turn or not; None where it cannot take part."""
@@ -223,52 +274,42 @@ class Entrant:
 
     def solve(self, number: int, trial: int, seed: np.ndarray) -> Result:
         """One target: asked, and asked again from another seed while its answers collide and there is time."""
-        contest, settings = self.contest, self.contest.settings
-        verifier = contest.verifier
+        contest, settings, task = self.contest, self.contest.settings, self._task
+        assert task is not None
         rejecting = settings.rejection and not self.contestant.collision
         rng = np.random.default_rng((settings.seed, trial, number, 3))
-        sums = {"time": 0.0, "processor": 0.0, "collision_time": 0.0, "evaluations": 0, "restarts": 0}
-        assert self._task is not None
-        attempts, candidates, start, q = 0, 0, seed, None
+        tally, start, q = _Tally(), seed, None
         # With the spin left free an attempt is for one spin, and may not have all the time.
-        most = settings.timeout if not self._task.free_spin else max(SPIN_SHARE * settings.timeout, 0.002)
-        while True:
-            left = settings.timeout - sums["time"]
-            answer = self._ask(number, trial, 2 + attempts, start, max(min(left, most), 1e-4))
-            attempts += 1
-            if "q" not in answer:
-                return self._failed(answer, number, trial)
-            for name in sums:
-                sums[name] += answer.get(name) or 0
-            if answer["q"] is None:
-                if self._task.free_spin and sums["time"] < settings.timeout:
+        most = settings.timeout if not task.free_spin else max(SPIN_SHARE * settings.timeout, 0.002)
+        until = time.perf_counter() + ASKING[0] * settings.timeout + ASKING[1]
+        while tally.attempts == 0 or (tally.time < settings.timeout and time.perf_counter() < until):
+            left = max(min(settings.timeout - tally.time, most), 1e-4)
+            data, waited = self._ask(number, trial, 2 + tally.attempts, start, left)
+            if "q" not in data and ("memory" in data or "error" in data or "unsupported" in data):
+                return self._failed(data, number, trial)
+            try:
+                answer = read_answer(data, task.size, waited)
+            except BadAnswer as problem:
+                return self._failed({"error": str(problem)}, number, trial)
+            tally.add(answer)
+            if answer.q is None:
+                if task.free_spin:
                     continue
                 break
-            q = self._task.posture(answer["q"], seed)
-            candidates += 1
+            q = task.posture(answer.q, seed)
             if not rejecting:
                 break
             before = time.perf_counter()
-            collides = verifier.collides(q)
-            seconds = time.perf_counter() - before
-            sums["time"] += seconds
-            sums["collision_time"] += seconds
+            collides = contest.verifier.collides(q)
+            tally.add_check(time.perf_counter() - before)
             if not collides:
                 break
             q, start = None, seed if settings.seeding == "keep" else contest.scenario.robot.random(rng)
-            if sums["time"] >= settings.timeout:
-                break
-        counts: dict[str, Any] = {"candidates": answer.get("candidates", candidates)}
-        counts["evaluations"] = sums["evaluations"] if "evaluations" in answer else None
-        counts["generations"] = answer.get("generations")
-        counts["restarts"] = sums["restarts"] + max(candidates - 1, 0) if "restarts" in answer else None
-        times = {"processor": sums["processor"], "collision_time": sums["collision_time"]}
-        return self._judged(number, trial, seed, q, sums["time"], {**counts, **times})
+        return self._judged(number, trial, seed, q, tally)
 
-    def _judged(
-        self, number: int, trial: int, seed: np.ndarray, q: np.ndarray | None, seconds: float, extras: dict[str, Any]
-    ) -> Result:
+    def _judged(self, number: int, trial: int, seed: np.ndarray, q: np.ndarray | None, tally: _Tally) -> Result:
         """A result from a claimed posture, with what separate code says of it."""
+        seconds, extras = tally.time, tally.extras
         if q is None:
             return Result(number, trial, "missed", False, False, seconds, **extras)
         scenario, verifier = self.contest.scenario, self.contest.verifier
@@ -276,9 +317,9 @@ class Entrant:
         extras |= {"position_error": verdict.position_error, "rotation_error": verdict.rotation_error}
         if not verdict.holds:
             return Result(number, trial, "false", True, False, seconds, q=q, note=verdict.reason, **extras)
-        in_time = (
-            seconds <= LATE * self.contest.settings.timeout + 1e-3 or self.contest.settings.evaluations is not None
-        )
+        settings = self.contest.settings
+        by_work = settings.evaluations is not None and self.contestant.origin == "method"
+        in_time = by_work or seconds <= settings.timeout
         quality = {
             "seed_distance": float(np.abs(q - seed).max()),
             "limit_margin": limit_margin(scenario, q),
@@ -291,12 +332,13 @@ class Entrant:
         if "memory" in answer:
             self.worker.kill()
             raise WorkerFailure("memory", "it ran out of memory")
-        note = answer.get("error") or answer.get("unsupported") or "its answer makes no sense"
+        note = str(answer.get("error") or answer.get("unsupported"))
         return Result(number, trial, "error", False, False, self.contest.settings.timeout, note=note)
 
     def _ask(
         self, number: int, trial: int, attempt: int, seed: np.ndarray, timeout: float, grace: float | None = None
-    ) -> dict[str, Any]:
+    ) -> tuple[dict[str, Any], float]:
+        """What the worker sent, and the seconds that it was waited for."""
         settings, task = self.contest.settings, self._task
         assert task is not None
         stream = [(settings.seed * 1_000_003 + trial) * 1_000_003 + attempt, number]
@@ -304,11 +346,52 @@ class Entrant:
             "do": "solve", "target": task.target(self.contest.scenario.of(number), np.random.default_rng(stream)),
             "seed": task.seed(seed), "timeout": timeout, "rng": stream,
         }  # fmt: skip
-        return self.worker.ask(request, timeout + (settings.grace if grace is None else grace))
+        begin = time.perf_counter()
+        answer = self.worker.ask(request, timeout + (settings.grace if grace is None else grace))
+        return answer, time.perf_counter() - begin
 
     def _is_ready(self) -> bool:
         worker = self.worker
         return worker.running and worker.starts == self._prepared_start and worker.prepared_for is self
+
+
+class _Tally:
+    """What the answers to one target sum up to. Counts are None where no answer told them."""
+
+    def __init__(self) -> None:
+        self.attempts = self.candidates = 0
+        self.time = self.processor = 0.0
+        self.evaluations: int | None = None
+        self.restarts: int | None = None
+        self.collision_time: float | None = None
+        self._latest: Answer | None = None
+
+    def add(self, answer: Answer) -> None:
+        self.attempts += 1
+        self.candidates += answer.q is not None
+        self.time += answer.time
+        self.processor += answer.processor
+        self._latest = answer
+        for name in ("evaluations", "restarts", "collision_time"):
+            value = getattr(answer, name)
+            if value is not None:
+                setattr(self, name, (getattr(self, name) or 0) + value)
+
+    def add_check(self, seconds: float) -> None:
+        self.time += seconds
+        self.collision_time = (self.collision_time or 0.0) + seconds
+
+    @property
+    def extras(self) -> dict[str, Any]:
+        """The columns of a result."""
+        latest = self._latest
+        assert latest is not None
+        restarts = None if self.restarts is None else self.restarts + max(self.candidates - 1, 0)
+        return {
+            "processor": self.processor, "collision_time": self.collision_time, "evaluations": self.evaluations,
+            "restarts": restarts, "generations": latest.generations,
+            "candidates": self.candidates if latest.candidates is None else latest.candidates,
+        }  # fmt: skip
 
 
 def is_starved(result: Result, timeout: float) -> bool:

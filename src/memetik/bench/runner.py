@@ -11,20 +11,22 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from memetik.bench.contest import Contest, Settings, Stable, turns
+import numpy as np
+
+from memetik.bench.contest import Contest, Settings, Stable, blocks_of, turns
 from memetik.bench.machine import machine_facts, package_versions, usable_cores
 from memetik.bench.peers.process import WorkerFailure
 from memetik.bench.peers.registry import Contestant, MissingPeerError, contestant
 from memetik.bench.scenarios import Scenario, scenario
 from memetik.bench.scenarios.build import NoReachableTarget
-from memetik.bench.seeding import default_seeding
+from memetik.bench.seeding import FOLLOW, check_seeding, default_seeding
 from memetik.bench.spec import Spec
-from memetik.bench.store import Result, Run, Store
+from memetik.bench.store import Result, Run, Store, check_path
 from memetik.errors import InvalidInputError, MemetikError, UnknownNameError
 
 
@@ -84,12 +86,18 @@ def run(
     progress, begin = progress or Progress(), time.monotonic()
     spec = spec.checked()
     contestants, remarks = find_contestants(spec)
+    outcome = Outcome(Path(store), remarks=[*remarks, *spec.remarks()])
+    for text in outcome.remarks:
+        progress.say(text)
     core = usable_cores()[-1]
+    # What is wrong with what was asked for is found before a store is made, and with the store before the search.
+    check_path(store)
+    scenarios = [(name, _scenario(spec, name, robot, outcome, progress)) for name, robot in spec.pairs()]
+    for made in (made for _, made in scenarios if made is not None):
+        for settings in spec.settings(default_seeding(made)):
+            check_seeding(made, settings.seeding)
     with Store(store) as opened, Stable(core) as stable:
-        outcome = Outcome(opened.path, remarks=remarks)
-        for text in remarks:
-            progress.say(text)
-        units = prepare_units(spec, contestants, opened, stable, outcome, progress)
+        units = prepare_units(spec, scenarios, contestants, opened, stable, outcome, progress)
         for r in (r for unit in units for r in unit.runs if retry):
             opened.forget_lost(r)
         items = _pending(spec, units, opened, outcome)
@@ -144,6 +152,7 @@ def find_contestants(spec: Spec) -> tuple[list[Contestant], list[str]]:
 
 def prepare_units(
     spec: Spec,
+    scenarios: Sequence[tuple[str, Scenario | None]],
     contestants: Sequence[Contestant],
     store: Store,
     stable: Stable,
@@ -152,9 +161,7 @@ def prepare_units(
 ) -> list[Unit]:
     """All scenarios, with their runs in the store. Solvers that do not apply are noted there and left out."""
     machine, units = store.add_machine(machine_facts()), []
-    versions = {c.label: "" for c in contestants}
-    for name, robot in spec.pairs():
-        made = _scenario(spec, name, robot, outcome, progress)
+    for name, made in scenarios:
         if made is None:
             continue
         key = store.add_scenario(made)
@@ -164,10 +171,9 @@ def prepare_units(
                 who = entrant.contestant
                 with contextlib.suppress(WorkerFailure):
                     entrant.prepare(warm=False)
-                versions[who.label] = entrant.version or versions[who.label]
                 packages = package_versions()
                 if who.origin != "method":
-                    packages[who.name] = versions[who.label]
+                    packages[who.name] = who.version
                 r = store.add_run(
                     key, who.name, label=who.label, timeout=settings.timeout, seeding=settings.seeding,
                     settings={**settings.recorded, "parameters": dict(who.parameters)}, machine=machine,
@@ -196,16 +202,18 @@ def _scenario(spec: Spec, name: str, robot: str | None, outcome: Outcome, progre
         progress.searching(f"{name} of {robot}" if robot else name, count, spec.targets)
 
     position, rotation = spec.tolerance
-    options = spec.options.get(name, spec.options.get(name.partition(":")[0], {}))
     try:
         made = scenario(
             name, robot, targets=spec.targets, seed=spec.seed, reachability=spec.reachability,
-            position_tolerance=position, rotation_tolerance=rotation, progress=searched, **options,
+            position_tolerance=position, rotation_tolerance=rotation, progress=searched, **spec.options_of(name),
         )  # fmt: skip
     except NoReachableTarget as error:
         outcome.remarks.append(str(error))
         progress.say(str(error))
         return None
+    for text in made.metadata.get("remarks", ()):
+        outcome.remarks.append(text)
+        progress.say(text)
     if len(made) < spec.targets:
         text = f"{name} of {made.robot.name}: only {len(made)} of {made.metadata['searched']} targets are reachable."
         outcome.remarks.append(text)
@@ -216,6 +224,9 @@ def _scenario(spec: Spec, name: str, robot: str | None, outcome: Outcome, progre
 def play(unit: Unit, trial: int, store: Store, stable: Stable, go_on: Callable[[], bool]) -> Iterator[str]:
     """Plays a unit's trial and keeps every result; yields the label of the solver for each. Stops when told to."""
     contest = Contest(unit.scenario, unit.contestants, unit.settings, stable)
+    if unit.settings.seeding == FOLLOW:
+        for which, r in enumerate(unit.runs):
+            contest.recall(which, trial, store.verified(r, trial))
     for which, result in contest.play(range(len(unit.scenario)), trial, _unfinished(unit, trial, store)):
         store.add_result(unit.runs[which], result)
         yield unit.contestants[which].label
@@ -251,20 +262,49 @@ def _on_cluster(spec: Spec, units: list[Unit], store: Store, cluster: str) -> It
         items, sizes = [], []
         for trial in range(spec.trials):
             for index, unit in enumerate(units):
-                for block in turns(len(unit.runs), range(len(unit.scenario)), trial, _unfinished(unit, trial, store)):
-                    items += [(index, trial, which, number) for which, number in block]
+                blocks = blocks_of(unit.scenario, unit.settings.seeding, range(len(unit.scenario)))
+                wanted = turns(len(unit.runs), blocks, trial, _unfinished(unit, trial, store))
+                for numbers, block in zip(blocks, wanted, strict=True):
+                    made = _items(unit, index, trial, numbers, block, store)
+                    items += made
                     # All contestants of a block on one machine: they are compared with each other.
-                    sizes += [len(block)] if block else []
+                    sizes += [len(made)] if made else []
         if not _time_left(deadline):
             return
-        with contextlib.closing(hands.run(_ask, units, items, together=sizes)) as results:
-            for k, result in results:
-                index, _, which, _ = items[k]
-                if result is not None:
-                    store.add_result(units[index].runs[which], result)
-                    yield units[index].contestants[which].label
+        with contextlib.closing(hands.run(_ask, units, items, together=sizes)) as told:
+            for k, results in told:
+                item = items[k]
+                for result in results:
+                    store.add_result(units[item.unit].runs[item.which], result)
+                    yield units[item.unit].contestants[item.which].label
                 if not _time_left(deadline):
                     return
+
+
+@dataclass(frozen=True)
+class _Item:
+    """What a worker of a cluster does at a time: a target of a unit in a trial with one of its contestants, or what is
+    left of a stream, where each target needs the answer before; `answers` are those that the store has."""
+
+    unit: int
+    trial: int
+    which: int
+    numbers: tuple[int, ...]
+    answers: Mapping[int, np.ndarray] = field(default_factory=dict)
+
+
+def _items(
+    unit: Unit, index: int, trial: int, numbers: Sequence[int], block: list[tuple[int, int]], store: Store
+) -> list[_Item]:
+    """The items of a block of these targets, of which those (contestant, target) in `block` are left."""
+    if unit.settings.seeding != FOLLOW:
+        return [_Item(index, trial, which, (number,)) for which, number in block]
+    items = []
+    for which in dict.fromkeys(which for which, _ in block):
+        left = tuple(number for one, number in block if one == which)
+        known = store.verified(unit.runs[which], trial)
+        items.append(_Item(index, trial, which, left, {k: known[k] for k in numbers if k in known}))
+    return items
 
 
 def _note_machines(units: list[Unit], store: Store, machines: list[dict[str, Any]]) -> None:
@@ -301,11 +341,13 @@ class _Seat:
 _seat = _Seat()
 
 
-def _ask(units: list[Unit], item: tuple[int, int, int, int]) -> Result | None:
-    """What a worker of a cluster does: one target of a unit, in a trial, with one of its contestants."""
-    index, trial, which, number = item
+def _ask(units: list[Unit], item: _Item) -> list[Result]:
+    """What a worker of a cluster does with an item."""
     with _seat.lock:
-        return _seat.contest(units, index).ask(which, number, trial)
+        contest = _seat.contest(units, item.unit)
+        contest.recall(item.which, item.trial, item.answers)
+        results = [contest.ask(item.which, number, item.trial) for number in item.numbers]
+    return [result for result in results if result is not None]
 
 
 def _deadline(spec: Spec) -> float | None:

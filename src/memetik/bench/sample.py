@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from memetik.bench.scenarios.files import size_remarks
 from memetik.errors import GeometryError, InvalidInputError
 from memetik.files import write_whole
 from memetik.scene.formats.ply import write_ply
@@ -43,11 +44,14 @@ def sample_mesh(
     even: bool = False,
     seed: int = 0,
     robot: str | None = None,
+    scale: float = 1.0,
 ) -> dict[str, Any]:
     """Writes `count` points with normals on the chosen surfaces to a .pcd or .ply file; what was done.
 
     even   spread as far apart as they can be, instead of at random.
     robot  also writes a scenario's file (.toml) beside it, for that robot.
+    scale  the mesh's unit in metres. The choice and the areas are in metres; the points are in the mesh's unit, so that
+           one scale is right for both.
     """
     output, choice = Path(output), choice or Choice()
     if output.suffix.lower() not in (".pcd", ".ply"):
@@ -56,7 +60,12 @@ def sample_mesh(
         raise InvalidInputError(f"the folder {str(output.parent)!r} does not exist.")
     if count < 1:
         raise InvalidInputError(f"at least one target is to be made, not {count}.")
-    triangles = load_mesh(mesh).triangles
+    if seed < 0:
+        raise InvalidInputError(f"seed is a whole number from 0 on, not {seed}.")
+    if not 0.0 < scale < np.inf:
+        raise InvalidInputError(f"scale is the mesh's unit in metres, such as 0.001, not {scale}.")
+    surface = load_mesh(mesh, scale=scale)
+    triangles = surface.triangles
     chosen = triangles[chosen_faces(triangles, choice)]
     if not len(chosen):
         raise GeometryError(f"none of the {len(triangles)} faces of {Path(mesh).name!r} is on the chosen surfaces.")
@@ -67,6 +76,7 @@ def sample_mesh(
     if even:
         spread = _spread(points, count)
         points, normals = points[spread], normals[spread]
+    points = points / scale
     write_whole(
         output, write_pcd(points, normals) if output.suffix.lower() == ".pcd" else write_ply(points, None, normals)
     )
@@ -74,11 +84,12 @@ def sample_mesh(
     if scenario is not None:
         where = os.path.relpath(Path(mesh).resolve(), output.parent.resolve())
         lines = ['schema = "memetik.scenario/1"', f'robot = "{robot}"', f'mesh = "{Path(where).as_posix()}"',
-                 f'targets = "{output.name}"', 'spin = "fixed"']  # fmt: skip
+                 f'targets = "{output.name}"', f"scale = {scale!r}", 'spin = "fixed"']  # fmt: skip
         write_whole(scenario, ("\n".join(lines) + "\n").encode())
     return {
         "count": len(points), "area": _area(chosen), "whole_area": _area(triangles), "output": str(output),
         "scenario": None if scenario is None else str(scenario),
+        "remarks": size_remarks(surface.vertices, Path(mesh).name, "--scale 0.001"),
     }  # fmt: skip
 
 

@@ -89,7 +89,16 @@ def _count_generations(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE results ADD COLUMN generations INTEGER")
 
 
-MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_count_generations]
+def _judge_late(connection: sqlite3.Connection) -> None:
+    """Version 3 calls late what came after the timeout; before, a tenth of it and a millisecond were let pass."""
+    connection.execute(
+        """UPDATE results SET status = 'late' WHERE status = 'solved' AND time > (
+               SELECT timeout FROM runs
+               WHERE runs.run = results.run AND json_extract(settings, '$.evaluations') IS NULL)"""
+    )
+
+
+MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_count_generations, _judge_late]
 """Entry k brings tables of version k + 1 to version k + 2."""
 
 VERSION = len(MIGRATIONS) + 1

@@ -16,15 +16,36 @@ SEEDINGS = {
     "straight": "the tool straight, in front of the opening where there is one",
     "another": "a posture that solves another target",
     "keep": "a random posture, kept after a rejected candidate instead of drawing another",
+    "follow": "in streams: the solver's own last verified answer, the scenario's posture at a stream's beginning",
 }
 """Seed strategies by name."""
 
 
+FOLLOW = "follow"
+
+
 def seeds_of(scenario: Scenario, seeding: str, trial: int, seed: int = 0) -> np.ndarray:
-    """The postures (N, dof) from which solvers start in a trial."""
+    """The postures (N, dof) from which solvers start in a trial.
+
+    With "follow" those of the scenario: a solver that gives its own answers on starts from one at the beginnings only.
+    """
+    check_seeding(scenario, seeding)
+    return _STRATEGIES[seeding](scenario, np.random.default_rng((seed, trial, 2)))
+
+
+def check_seeding(scenario: Scenario, seeding: str) -> None:
+    """Raises where there is no such strategy, or the scenario does not have what it needs."""
     if seeding not in SEEDINGS:
         raise InvalidInputError(f"seeding {seeding!r} is unknown; {suggest(seeding, SEEDINGS)}")
-    return _STRATEGIES[seeding](scenario, np.random.default_rng((seed, trial, 2)))
+    known = int((scenario.reachable == REACHABLE).sum())
+    if seeding == "another" and known < 2:
+        raise InvalidInputError(
+            f"seeding 'another' needs two targets of {scenario.name!r} with known postures; it has {known}."
+        )
+    if seeding == FOLLOW and "stream" not in scenario.metadata:
+        raise InvalidInputError(
+            f"seeding 'follow' is for streams, as scenario 'Track' has them; not {scenario.name!r}."
+        )
 
 
 def default_seeding(scenario: Scenario) -> str:
@@ -44,16 +65,19 @@ def _given(scenario: Scenario, rng: np.random.Generator) -> np.ndarray:
     return scenario.seeds
 
 
+def stream_begins(scenario: Scenario) -> np.ndarray:
+    """Which targets (N,) begin a stream: those whose given seed does not reach the target before."""
+    begins = np.ones(len(scenario), dtype=bool)
+    begins[1:] = (scenario.seeds[1:] != scenario.witnesses[:-1]).any(axis=1)
+    return begins
+
+
 def _straight(scenario: Scenario, rng: np.random.Generator) -> np.ndarray:
     return np.repeat(straight_posture(scenario)[None], len(scenario), axis=0)
 
 
 def _another(scenario: Scenario, rng: np.random.Generator) -> np.ndarray:
     known = np.flatnonzero(scenario.reachable == REACHABLE)
-    if len(known) < 2:
-        raise InvalidInputError(
-            f"seeding 'another' needs two targets of {scenario.name!r} with known postures; it has {len(known)}."
-        )
     chosen = rng.choice(known, len(scenario))
     same = chosen == np.arange(len(scenario))
     chosen[same] = known[(np.searchsorted(known, chosen[same]) + 1) % len(known)]
@@ -67,6 +91,7 @@ _STRATEGIES: dict[str, Callable[[Scenario, np.random.Generator], np.ndarray]] = 
     "straight": _straight,
     "another": _another,
     "keep": _random,
+    "follow": _given,
 }
 
 

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from memetik.bench.contest import Settings
-from memetik.bench.scenarios.build import MODES, find_recipe
+from memetik.bench.scenarios.build import MODES, find_recipe, own_robot
 from memetik.bench.seeding import SEEDINGS
 from memetik.errors import InvalidInputError, UnknownNameError, suggest
 
 SCHEMA = "memetik.bench/1"
+
+LEAST_MEMORY = 0.1
+"""Gigabytes without which hardly a solver's process gets ready: Python, numpy and the solver."""
 
 BUNDLED = Path(__file__).with_name("specs")
 """Specifications that come with the package, by name."""
@@ -44,7 +47,7 @@ class Spec:
     tolerance     metres and radians.
     evaluations   bounds the work of memetik's methods instead of the time.
     jobs          cores used at once; solvers of one scenario share a core and take turns.
-    grace, memory after how many seconds beyond the timeout, and with how many bytes, a solver's process is ended.
+    grace, memory after how many seconds beyond the timeout, and with how many gigabytes, a solver's process is ended.
     budget        seconds after which no further target is begun; the same command goes on later. None: no bound.
     optional      leave out, with a word, solvers that are not there, instead of refusing to start.
     """
@@ -63,7 +66,7 @@ class Spec:
     evaluations: int | None = None
     jobs: int = 1
     grace: float = 1.0
-    memory: int = 4_000_000_000
+    memory: float = 4.0
     budget: float | None = None
     optional: bool = False
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -74,12 +77,24 @@ class Spec:
         if not self.scenarios or not self.solvers:
             raise InvalidInputError("a benchmark needs at least one scenario and one solver.")
         for name in self.scenarios:
-            recipe, _ = find_recipe(name, {})
-            if recipe.robot is None and recipe.default is None and not self.robots:
+            recipe, options = find_recipe(name, self.options_of(name))
+            if own_robot(recipe, options) is None and recipe.default is None and not self.robots:
                 raise InvalidInputError(f"scenario {name!r} needs a robot: name one, such as 'ur10'.")
-        for name, value, least in (("targets", self.targets, 1), ("trials", self.trials, 1), ("jobs", self.jobs, 1)):
-            if not isinstance(value, int) or value < least:
+        for key in self.options:
+            names = dict.fromkeys(each for name in self.scenarios for each in (name, name.partition(":")[0]))
+            if key not in names:
+                raise InvalidInputError(f"there are options for {key!r}, which is not among the scenarios; "
+                                        f"{suggest(key, names)}")  # fmt: skip
+        for name, least in (("targets", 1), ("trials", 1), ("jobs", 1), ("seed", 0), ("evaluations", 1)):
+            value = getattr(self, name)
+            if (not isinstance(value, int) or value < least) and (name, value) != ("evaluations", None):
                 raise InvalidInputError(f"{name} is a whole number from {least} on, not {value!r}.")
+        if not 0.0 < self.grace < 86_400.0:
+            raise InvalidInputError(f"grace is seconds above zero, not {self.grace!r}.")
+        if not LEAST_MEMORY <= self.memory < 1e6:
+            raise InvalidInputError(f"memory is gigabytes from {LEAST_MEMORY} on, not {self.memory!r}.")
+        if self.budget is not None and not self.budget >= 0.0:
+            raise InvalidInputError(f"budget is seconds from zero on, not {self.budget!r}.")
         if not self.timeouts or any(not 0.0 < timeout < 86_400.0 for timeout in self.timeouts):
             raise InvalidInputError(
                 f"timeouts are seconds above zero, not {', '.join(map(str, self.timeouts)) or 'none'}."
@@ -101,10 +116,22 @@ class Spec:
             result[name, None if recipe.robot is not None else robot] = None
         return list(result)
 
+    def options_of(self, scenario: str) -> Mapping[str, Any]:
+        """The options of a scenario: of exactly this name, or of all that begin with it."""
+        return self.options.get(scenario, self.options.get(scenario.partition(":")[0], {}))
+
+    def remarks(self) -> list[str]:
+        """What may surprise in a specification that can be run."""
+        own = [name for name in self.scenarios if find_recipe(name, {})[0].robot is not None]
+        if not own or not self.robots:
+            return []
+        brings = "bring robots of their own" if len(own) > 1 else "brings a robot of its own"
+        return [f"{', '.join(own)} {brings}: {', '.join(self.robots)} does not take part there."]
+
     def settings(self, seeding: str) -> list[Settings]:
         """All settings, for scenarios whose own seed strategy is `seeding`."""
         return [
-            Settings(timeout, chosen, self.rejection, self.seed, self.evaluations, self.grace, self.memory)
+            Settings(timeout, chosen, self.rejection, self.seed, self.evaluations, self.grace, int(self.memory * 1e9))
             for timeout, chosen in itertools.product(self.timeouts, self.seedings or (seeding,))
         ]
 
@@ -190,7 +217,7 @@ def _value(name: str, value: Any, what: str) -> Any:
     if name == "options":
         return {key: dict(_typed(entry, dict, what)) for key, entry in _typed(value, dict, what).items()}
     kinds: dict[str, Any] = {
-        "targets": int, "trials": int, "seed": int, "jobs": int, "evaluations": int, "memory": int,
+        "targets": int, "trials": int, "seed": int, "jobs": int, "evaluations": int, "memory": (int, float),
         "grace": (int, float), "budget": (int, float), "rejection": bool, "optional": bool, "reachability": str,
     }  # fmt: skip
     return _typed(value, kinds[name], what)
@@ -205,7 +232,12 @@ def _solver(entry: Any, what: str) -> SolverSpec:
             raise InvalidInputError(f"{what}: a solver has 'name', 'label' and 'parameters', not {key!r}.")
     if "name" not in data:
         raise InvalidInputError(f"{what}: a solver needs its 'name'.")
-    return SolverSpec(_typed(data["name"], str, what), data.get("label"), dict(data.get("parameters", {})))
+    label = data.get("label")
+    return SolverSpec(
+        _typed(data["name"], str, f"the name of a solver in {what}"),
+        None if label is None else _typed(label, str, f"the label of solver {data['name']!r} in {what}"),
+        dict(_typed(data.get("parameters", {}), dict, f"the parameters of solver {data['name']!r} in {what}")),
+    )
 
 
 def _listed(value: Any) -> Sequence[Any]:

@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,20 +45,21 @@ LOST = ("stopped", "crashed", "memory", "error", "abandoned")
 """Statuses that say nothing about a target, only that its solver was not there."""
 
 RESULT_COLUMNS = (
-    ("robot", "U64"), ("scenario", "U64"), ("solver", "U64"), ("label", "U96"), ("timeout", "f8"), ("seeding", "U32"),
-    ("run", "U32"), ("target", "i8"), ("trial", "i8"), ("reachable", "i1"), ("status", "U16"), ("solved", "?"),
+    ("robot", "U"), ("scenario", "U"), ("solver", "U"), ("label", "U"), ("timeout", "f8"), ("seeding", "U"),
+    ("run", "U"), ("target", "i8"), ("trial", "i8"), ("reachable", "i1"), ("status", "U"), ("solved", "?"),
     ("reached", "?"), ("verified", "?"), ("time", "f8"), ("processor", "f8"), ("collision_time", "f8"),
     ("candidates", "i8"), ("evaluations", "i8"), ("restarts", "i8"), ("generations", "i8"),
     ("position_error", "f8"), ("rotation_error", "f8"),
     ("seed_distance", "f8"), ("limit_margin", "f8"), ("clearance", "f8"), ("manipulability", "f8"),
-    ("scenario_key", "U32"),
+    ("scenario_key", "U"),
 )  # fmt: skip
-"""Columns of `Store.results`. Missing numbers are NaN, missing counts -1; `reachable` is 1, 0, or -1 for unknown."""
+"""Columns of `Store.results`. Missing numbers are NaN, missing counts -1, texts as long as
+they are; `reachable` is 1, 0, or -1 for unknown."""
 
 RUN_COLUMNS = (
-    ("run", "U32"), ("scenario_key", "U32"), ("robot", "U64"), ("scenario", "U64"), ("solver", "U64"), ("label", "U96"),
-    ("timeout", "f8"), ("seeding", "U32"), ("settings", "O"), ("machine", "U32"), ("versions", "U32"),
-    ("started", "U32"), ("note", "O"), ("targets", "i8"), ("trials", "i8"), ("results", "i8"), ("solved", "i8"),
+    ("run", "U"), ("scenario_key", "U"), ("robot", "U"), ("scenario", "U"), ("solver", "U"), ("label", "U"),
+    ("timeout", "f8"), ("seeding", "U"), ("settings", "O"), ("machine", "U"), ("versions", "U"),
+    ("started", "U"), ("note", "O"), ("targets", "i8"), ("trials", "i8"), ("results", "i8"), ("solved", "i8"),
 )  # fmt: skip
 """Columns of `Store.runs`."""
 
@@ -129,7 +130,7 @@ class Store:
         self.path = Path(path)
         if must_exist and not self.path.is_file():
             raise InvalidInputError(f"there is no store {str(self.path)!r}; `memetik bench run` makes one.")
-        if self.path.parent and not self.path.parent.is_dir():
+        if not self.path.parent.is_dir():
             raise InvalidInputError(f"the folder {str(self.path.parent)!r} of the store does not exist.")
         try:
             self._connection = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
@@ -229,15 +230,18 @@ class Store:
         The other file is not changed: an older one is copied and brought up to date first.
         """
         with _current_copy(other) as path:
-            self._connection.execute("ATTACH DATABASE ? AS other", (str(path),))
-            try:
-                before = self._rows("SELECT count(*) FROM results")[0][0]
-                with self._transaction():
-                    for table in ("machines", "versions", "scenarios", "targets", "runs", "results"):
-                        self._connection.execute(f"INSERT OR IGNORE INTO main.{table} SELECT * FROM other.{table}")
-                return self._rows("SELECT count(*) FROM results")[0][0] - before
-            finally:
-                self._connection.execute("DETACH DATABASE other")
+            return self._take_over(path)
+
+    def _take_over(self, path: Path) -> int:
+        self._connection.execute("ATTACH DATABASE ? AS other", (str(path),))
+        try:
+            before = self._rows("SELECT count(*) FROM results")[0][0]
+            with self._transaction():
+                for table in ("machines", "versions", "scenarios", "targets", "runs", "results"):
+                    self._connection.execute(f"INSERT OR IGNORE INTO main.{table} SELECT * FROM other.{table}")
+            return self._rows("SELECT count(*) FROM results")[0][0] - before
+        finally:
+            self._connection.execute("DETACH DATABASE other")
 
     # reading
 
@@ -295,6 +299,13 @@ class Store:
         )
         q = np.array([np.frombuffer(row[2]) for row in rows]) if rows else np.zeros((0, 0))
         return np.array([r[0] for r in rows], dtype=int), np.array([r[1] for r in rows], dtype=int), q
+
+    def verified(self, run: Run, trial: int) -> dict[int, np.ndarray]:
+        """The verified postures of a run in a trial, by target."""
+        rows = self._rows(
+            "SELECT target, q FROM results WHERE run = ? AND trial = ? AND verified AND q IS NOT NULL", (run.key, trial)
+        )
+        return {target: np.frombuffer(q) for target, q in rows}
 
     def targets(self, scenario_key: str) -> dict[str, np.ndarray]:
         """Of a scenario's targets: poses (N, 4, 4) of the first goal's link, seeds (N, dof), reachable (N,) as 1, 0 or
@@ -362,6 +373,26 @@ class Store:
         return self._connection.execute(query, values).fetchall()
 
 
+def check_path(path: str | os.PathLike[str]) -> None:
+    """Raises where no store can be at a path; makes none."""
+    if Path(path).exists():
+        Store(path).close()
+    elif not Path(path).parent.is_dir():
+        raise InvalidInputError(f"the folder {str(Path(path).parent)!r} of the store does not exist.")
+
+
+def merge_stores(path: str | os.PathLike[str], others: Sequence[str | os.PathLike[str]]) -> dict[str, int]:
+    """Takes the results of other stores over into the one at `path`, made where it does not exist; how many of each.
+
+    All others are read before anything is written.
+    """
+    check_path(path)
+    with ExitStack() as stack:
+        copies = [(str(other), stack.enter_context(_current_copy(other))) for other in others]
+        with Store(path) as store:
+            return {name: store._take_over(copy) for name, copy in copies}
+
+
 @contextmanager
 def _current_copy(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A copy of a store with tables of the current version."""
@@ -384,7 +415,9 @@ def _current_copy(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _records(rows: list[tuple[Any, ...]], columns: Sequence[tuple[str, str]]) -> Table:
-    table = np.zeros(len(rows), dtype=list(columns))
+    widths = {k: max((len(row[k]) for row in rows), default=1) for k, (_, kind) in enumerate(columns) if kind == "U"}
+    kinds = [(name, f"U{max(widths[k], 1)}" if k in widths else kind) for k, (name, kind) in enumerate(columns)]
+    table = np.zeros(len(rows), dtype=kinds)
     for k, (name, kind) in enumerate(columns):
         missing = {"f": np.nan, "i": -1}.get(kind[0])
         table[name] = [missing if row[k] is None else row[k] for row in rows] if rows else []

@@ -29,7 +29,7 @@ def run(
     timeout: list[float] = typer.Option([], "--timeout", "-t", help="Seconds for a target.", show_default="0.1"),
     trials: int = typer.Option(None, "--trials", "-k", help="How often all is repeated.", show_default="3"),
     store: Path = typer.Option(Path("bench.db"), "--store", help="The file of results; the same command resumes."),
-    seeding: list[str] = typer.Option([], help="random, middle, given, straight, another or keep."),
+    seeding: list[str] = typer.Option([], help="random, middle, given, straight, another, keep or follow."),
     rejection: bool = typer.Option(None, help="Ask solvers that see no scene again.", show_default="on"),
     reachability: str = typer.Option(None, help="only reachable targets, or check, or skip.", show_default="only"),
     tolerance: str = typer.Option(None, help="Metres and radians: '1e-4 1e-3'.", show_default="1e-5 1e-5"),
@@ -53,7 +53,7 @@ def run(
         robots=tuple(robot), scenarios=tuple(scenario), solvers=tuple(solver_spec(text) for text in solver),
         targets=targets, timeouts=tuple(timeout), trials=trials, seedings=tuple(seeding), rejection=rejection,
         reachability=reachability, tolerance=_numbers(tolerance, 2, "--tolerance"), evaluations=evaluations,
-        seed=seed, jobs=jobs, memory=None if memory is None else int(memory * 1e9), grace=grace, budget=budget,
+        seed=seed, jobs=jobs, memory=memory, grace=grace, budget=budget,
     )  # fmt: skip
     if spec is None and not solver:
         chosen = chosen.updated(solvers=(solver_spec("memetic"),))
@@ -63,9 +63,10 @@ def run(
             outcome = run_benchmark(chosen, store, progress, cluster=cluster, retry=retry)
     except KeyboardInterrupt:
         print("memetik: interrupted.", file=sys.stderr)
-    with Store(store) as opened:
-        lines = summary(opened)
-        lines = [x for x in lines if (x.run in outcome.runs if outcome else _asked_for(x, chosen))]
+    lines = []
+    if store.is_file():  # an interrupt may come before there is one
+        with Store(store) as opened:
+            lines = [x for x in summary(opened) if (x.run in outcome.runs if outcome else _asked_for(x, chosen))]
     if as_json:
         print_json("memetik.bench.run/1", {
             "store": str(store), "stopped": outcome is None, "remarks": outcome.remarks if outcome else [],
@@ -77,6 +78,8 @@ def run(
         if outcome is None or outcome.left:
             left = f" {outcome.left} results are left." if outcome else ""
             print(f"Stopped.{left} The same command goes on.")
+        if lost := sum(line.lost for line in lines):
+            print(f"{lost} results are lost: a solver hung, crashed, raised or ate memory. --retry asks again.")
         print(f"Results are in {store}; memetik bench report {store} -o report.html shows them.")
     if outcome is None:
         raise typer.Exit(130)
@@ -173,10 +176,9 @@ def merge(
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Put the results of other stores into one. What it has already stays as it is."""
-    from memetik.bench.store import Store
+    from memetik.bench.store import merge_stores
 
-    with Store(store) as opened:
-        counts = {str(other): opened.merge(other) for other in others}
+    counts = merge_stores(store, others)
     if as_json:
         print_json("memetik.bench.merge/1", {"store": str(store), "merged": counts})
         return
@@ -196,16 +198,19 @@ def sample(
     even: bool = typer.Option(False, help="Spread targets evenly instead of at random."),
     seed: int = typer.Option(0, help="Of the random numbers."),
     robot: str = typer.Option(None, help="Also write a scenario's file beside the targets, for this robot."),
+    scale: float = typer.Option(1.0, help="The mesh's unit in metres: 0.001 for millimetres. Targets keep that unit."),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Make targets on chosen surfaces of a mesh: points with normals, as REACH keeps them."""
     from memetik.bench.sample import Choice, sample_mesh
 
     choice = Choice(facing, angle, within, side)
-    report = sample_mesh(mesh, output, count, choice, even=even, seed=seed, robot=robot)
+    report = sample_mesh(mesh, output, count, choice, even=even, seed=seed, robot=robot, scale=scale)
     if as_json:
         print_json("memetik.bench.sample/1", report)
         return
+    for text in report["remarks"]:
+        print(f"memetik: {text}", file=sys.stderr)
     print(f"{report['count']} targets on {report['area']:.4g} m2 of {report['whole_area']:.4g} m2 are in {output}.")
     if report["scenario"]:
         print(f"Run them: memetik bench run --scenario {report['scenario']} --solver memetic")
@@ -241,6 +246,9 @@ def list_peers(context: typer.Context, as_json: bool = JSON_OPTION) -> None:
     )
     if any(s["state"] == "missing" for s in states):
         print("Those that are missing: memetik bench peers install NAME, or pip install into this environment.")
+    for s in states:
+        if s["state"] == "not found":
+            print(f"{s['name']}: {s['get']}.")
 
 
 @peers.command("install")

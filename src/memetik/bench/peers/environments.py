@@ -11,7 +11,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from memetik.bench.peers.registry import PEERS, MissingPeerError, Peer, environment_of, environment_python, python_of
+from memetik.bench.peers.registry import (
+    PEERS,
+    MissingPeerError,
+    Peer,
+    environment_of,
+    environment_python,
+    python_of,
+    version_of,
+)
 from memetik.errors import InvalidInputError, MemetikError, UnknownNameError
 
 
@@ -79,13 +87,5 @@ def _state(peer: Peer) -> dict[str, Any]:
         return {"name": peer.name, "state": state, "version": "", "python": None, "summary": peer.summary,
                 "get": f"memetik bench peers install {peer.name}" if peer.packages else peer.found}  # fmt: skip
     state = "here" if python == sys.executable else "own environment"
-    return {"name": peer.name, "state": state, "version": _version(peer, python), "python": python,
-            "summary": peer.summary, "get": ""}  # fmt: skip
-
-
-def _version(peer: Peer, python: str) -> str:
-    if not peer.packages:
-        return ""
-    text = f"from importlib.metadata import version; print(version({peer.packages[0]!r}))"
-    done = subprocess.run([python, "-c", text], capture_output=True, text=True)
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return {"name": peer.name, "state": state, "version": version_of(python, peer.packages[0] if peer.packages else ""),
+            "python": python, "summary": peer.summary, "get": ""}  # fmt: skip

@@ -6,11 +6,11 @@ import contextlib
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,8 @@ class Worker:
         self.command, self.core, self.memory = command, core, memory
         self.starts = 0
         self.prepared_for: Any = None
+        self.hung_at_first = False
+        """Whether its latest start got no answer to the first solve."""
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: Any = None
         self._buffer = b""
@@ -69,7 +71,14 @@ class Worker:
             process.stdin.flush()
         except OSError:
             raise self._crashed() from None
-        return json.loads(self._line(process, time.monotonic() + deadline, deadline))
+        try:
+            answer = json.loads(self._line(process, time.monotonic() + deadline, deadline))
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            self.kill()  # nobody knows which line would be the answer to the next request
+            raise WorkerFailure("error", "what it sent is no answer")
+        return answer
 
     def close(self) -> None:
         """Ends the process, politely at first."""
@@ -79,22 +88,20 @@ class Worker:
                 assert process.stdin is not None
                 process.stdin.write(b'{"do": "close"}\n')
                 process.stdin.close()
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(0.5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-        if process is not None and process.stdout is not None:
+        if process is not None:
+            _end(process)
+            assert process.stdout is not None
             process.stdout.close()
         if self._errors is not None:
             self._errors.close()
             self._errors = None
 
     def kill(self) -> None:
-        """Ends the process at once."""
+        """Ends the process at once, and those that it started."""
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+            _end(self._process)
         self.close()
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -109,7 +116,9 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             bufsize=0,
-            start_new_session=True,  # an interrupt of the terminal is for the runner, which lets targets finish
+            # An interrupt of the terminal is for the runner, which lets targets finish; and what the solver starts is
+            # of one group, which ends as a whole.
+            start_new_session=True,
             env={**os.environ, **ONE_THREAD},
         )
         self._buffer = b""
@@ -159,21 +168,23 @@ class Worker:
         return ""
 
 
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process, if it has not ended by itself, and what it started."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
+
+
 def memory_of(pid: int) -> int:
-    """Bytes of memory that a process holds; 0 where the system does not say."""
+    """Bytes of memory that a process and those that it started hold; 0 where the system does not say."""
     if sys.platform != "linux":
         return 0
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        started = [child for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
     except (OSError, ValueError, IndexError):
         return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-def run_once(command: Command, requests: Sequence[dict[str, Any]], deadline: float) -> list[dict[str, Any]]:
-    """The answers of a process that lives for these requests only."""
-    worker = Worker(command)
-    try:
-        return [worker.ask(request, deadline) for request in requests]
-    finally:
-        worker.close()
+    return pages * os.sysconf("SC_PAGE_SIZE") + sum(memory_of(int(child)) for child in started)

@@ -75,7 +75,8 @@ PEERS: dict[str, Peer] = {
 class Contestant:
     """A solver as it takes part: its name, a label for plots, its parameters, and the adapter that speaks for it.
 
-    source is what `contestant` was asked for, origin is "method", "peer" or "user".
+    source is what `contestant` was asked for, origin is "method", "peer" or "user"; version is that of its package, ""
+    where it names none.
     """
 
     source: str
@@ -86,6 +87,7 @@ class Contestant:
     whole: bool
     collision: bool
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    version: str = ""
 
     @property
     def given(self) -> dict[str, Any]:
@@ -210,6 +212,22 @@ def _has_module(python: str, module: str) -> bool:
         return False
 
 
+@lru_cache(maxsize=64)
+def version_of(python: str, package: str) -> str:
+    """The version of a distribution that a Python has; "" where it has none.
+
+    A run is known by it, so that it must not depend on whether the solver can be imported today.
+    """
+    if not package:
+        return ""
+    text = f"from importlib.metadata import version; print(version({package!r}))"
+    try:
+        done = subprocess.run([python, "-c", text], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
 def _adapter_file(peer: Peer) -> tuple[Path, str]:
     file, _, kind = peer.adapter.partition(":")
     return ADAPTERS / f"{file}.py", kind
@@ -222,8 +240,9 @@ def _of_file(
     facts = class_facts(path, kind)
     command = Command(python, str(path.resolve()), kind)
     return Contestant(
-        source, name, label, origin, command, bool(facts["whole"]), bool(facts["collision"]), dict(parameters)
-    )
+        source, name, label, origin, command, bool(facts["whole"]), bool(facts["collision"]), dict(parameters),
+        version_of(python, str(facts["package"])),
+    )  # fmt: skip
 
 
 def class_facts(path: Path, kind: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class Unsupported(Exception):
 class ChainTask:
     """The chain from a robot's base to the one link that a scenario asks a pose of.
 
-    entries: (n,) where the chain's joints are in the robot's q.
+    entries: (n,) where the chain's joints are in the robot's q; size: n.
     free_spin: whether the turn about the link's z axis is open; each attempt then gets a pose with a random one.
     """
 
@@ -38,6 +38,7 @@ class ChainTask:
             if joint.kind not in ("revolute", "continuous", "prismatic") or any(joint.anchor) or joint.mimic:
                 raise Unsupported(f"it solves for serial chains, and joint {joint.name!r} is {joint.kind} or coupled")
         self.entries = np.array([robot.joint_index(joint.name) for joint in moving])
+        self.size = len(self.entries)
         self._to_base = inverse(robot.base_pose)
         chain = bare(robot.at(np.eye(4)).chain(robot.base, link))
         zero = np.zeros(chain.dof)
@@ -71,13 +72,11 @@ class ChainTask:
     def seed(self, q: np.ndarray) -> list[float]:
         return q[self.entries].tolist()
 
-    def posture(self, answer: list[float], seed: np.ndarray) -> np.ndarray:
+    def posture(self, answer: np.ndarray, seed: np.ndarray) -> np.ndarray:
         """The whole posture: the other joints keep the seed."""
         q = np.array(seed, dtype=float)
-        if len(answer) == len(self.entries):
-            q[self.entries] = answer
-            return q
-        return np.array(answer, dtype=float)
+        q[self.entries] = answer
+        return q
 
 
 class WholeTask:
@@ -89,6 +88,7 @@ class WholeTask:
         path = folder / f"{scenario.key}.problem"
         if not path.exists():
             path.write_bytes(pickle.dumps(scenario.problem))
+        self.size = scenario.robot.dof
         goal: Any = scenario.goals[0]
         self.data = {
             "problem": str(path),
@@ -102,8 +102,8 @@ class WholeTask:
     def seed(self, q: np.ndarray) -> list[float]:
         return q.tolist()
 
-    def posture(self, answer: list[float], seed: np.ndarray) -> np.ndarray:
-        return np.array(answer, dtype=float)
+    def posture(self, answer: np.ndarray, seed: np.ndarray) -> np.ndarray:
+        return answer
 
 
 Task = ChainTask | WholeTask

@@ -8,7 +8,9 @@ What the solver prints goes to the standard error. The process ends with its inp
 An adapter is a class of three methods:
 
     prepare(task)                 gets ready for a robot and goals; NotImplementedError("why") where it cannot
-    solve(target, seed, timeout)  a posture, None, or {"q": posture or None, "evaluations": ..., "restarts": ...}
+    solve(target, seed, timeout)  a posture, None, or {"q": posture or None} with any of the whole numbers
+                                  "evaluations", "restarts", "generations", "candidates" and of the seconds
+                                  "collision_time"; other entries are not looked at. Time is measured here.
     close()                       lets go of what it holds
 
 and, where it has other wants, of three attributes:
@@ -47,12 +49,14 @@ import os
 import sys
 import threading
 import time
+from time import perf_counter, process_time  # bound before an adapter is there that might put others in their place
 from typing import Any
 
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ARRAYS = ("lower", "upper", "axes", "points", "tip_pose")
+TOLD = ("evaluations", "restarts", "generations", "candidates", "collision_time")
 
 
 def main() -> None:
@@ -67,14 +71,14 @@ def main() -> None:
     for line in requests:
         request = json.loads(line)
         try:
-            answer = session.answer(request, path, name)
+            answer = json.dumps(session.answer(request, path, name))
         except NotImplementedError as error:
-            answer = {"unsupported": str(error) or "it does not apply"}
+            answer = json.dumps({"unsupported": str(error) or "it does not apply"})
         except MemoryError:
-            answer = {"memory": True}
+            answer = json.dumps({"memory": True})
         except BaseException as error:  # what Rust raises in panic is no Exception
-            answer = {"error": f"{type(error).__name__}: {error}"[:500]}
-        answers.write(json.dumps(answer) + "\n")
+            answer = json.dumps({"error": f"{type(error).__name__}: {error}"[:500]})
+        answers.write(answer + "\n")
         answers.flush()
 
 
@@ -138,7 +142,7 @@ class Session:
         self.adapter = load_adapter(path, name)()
         self.task = Task(task)
         self.adapter.prepare(self.task)
-        return {"version": version_of(getattr(self.adapter, "package", ""))}
+        return {}
 
     def solve(self, request: dict) -> dict:
         target = request["target"]
@@ -146,18 +150,12 @@ class Session:
         target = [np.array(values, dtype=float) for values in target] if whole else np.array(target, dtype=float)
         seed = np.array(request["seed"], dtype=float)
         self.task.reseed(tuple(request["rng"]))
-        before, start = time.process_time(), time.perf_counter()
+        before, start = process_time(), perf_counter()
         found = self.adapter.solve(target, seed, request["timeout"])
-        seconds, processor = time.perf_counter() - start, time.process_time() - before
-        extras = dict(found) if isinstance(found, dict) else {"q": found}
-        q = extras.pop("q")
-        answer = {"q": None if q is None else np.asarray(q, dtype=float).ravel().tolist()}
-        return {
-            **answer,
-            "time": seconds,
-            "processor": processor,
-            **{key: plain(value) for key, value in extras.items()},
-        }
+        seconds, processor = perf_counter() - start, process_time() - before
+        told = found if isinstance(found, dict) else {"q": found}
+        answer = {key: plain(told[key]) for key in ("q", *TOLD) if key in told}
+        return {**answer, "time": seconds, "processor": processor}
 
 
 def load_adapter(source: str, name: str) -> type:
@@ -177,19 +175,11 @@ def load_adapter(source: str, name: str) -> type:
     return getattr(module, name)
 
 
-def version_of(package: str) -> str:
-    if not package:
-        return ""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
-
-
-def plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else value
+def plain(value: Any) -> Any:
+    """Numbers and arrays of any library as JSON has them."""
+    if isinstance(value, (list, tuple)):
+        return [plain(entry) for entry in value]
+    return np.asarray(value).tolist() if hasattr(value, "__array__") else value
 
 
 def end_with_parent() -> None:

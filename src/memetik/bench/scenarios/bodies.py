@@ -19,6 +19,9 @@ FINGERTIPS = (
     "rightPinkyPitch3Link",
 )
 
+FEWEST, MOST = 6, 200
+"""Joints of a chain."""
+
 SETUPS: dict[str, tuple[str, str]] = {
     "1": ("torso_right_arm", "pose of the right wrist"),
     "2": ("right_leg", "pose of the right foot"),
@@ -43,9 +46,10 @@ def full_body(order: Order) -> Draft:
 
 def body_robot(setup: str | None) -> str:
     """The group of the humanoid that a setup moves."""
-    if (setup or "8") not in SETUPS:
+    setup = "8" if setup is None else setup
+    if setup not in SETUPS:
         raise UnknownNameError("setup", setup, "scenario 'FullBody'", SETUPS)
-    return f"valkyrie:{SETUPS[setup or '8'][0]}"
+    return f"valkyrie:{SETUPS[setup][0]}"
 
 
 def chain(order: Order) -> Draft:
@@ -59,9 +63,12 @@ def chain(order: Order) -> Draft:
 
 def chain_robot(joints: str | None) -> str:
     """The bundled chain of so many joints."""
-    if joints is not None and not joints.isdigit():
-        raise InvalidInputError(f"scenario 'Chain' takes a number of joints, such as Chain:30, not {joints!r}.")
-    return f"chain{joints or 30}"
+    text = "30" if joints is None else joints
+    if not text.isdigit() or not FEWEST <= int(text) <= MOST:
+        raise InvalidInputError(
+            f"scenario 'Chain' takes a number of joints from {FEWEST} to {MOST}, such as Chain:30, not {text!r}."
+        )
+    return f"chain{int(text)}"
 
 
 def _body_goals(order: Order, setup: str) -> tuple[Goal, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,10 +13,9 @@ from memetik.bench.scenarios.draft import Draft, Order, Tolerance
 from memetik.bench.scenarios.reachability import Progress, establish
 from memetik.bench.scenarios.recipe import Recipe
 from memetik.bench.scenarios.recipes import SCENARIOS
-from memetik.bench.scenarios.scenario import REACHABLE, UNKNOWN, Scenario, scene_parts
+from memetik.bench.scenarios.scenario import REACHABLE, UNKNOWN, Scenario
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.robot.robot import Robot, load_robot
-from memetik.scene.cache import digest
 
 MODES = ("only", "check", "skip")
 """What `reachability` may ask for."""
@@ -65,9 +63,11 @@ def scenario(
         raise InvalidInputError(f"reachability is 'only', 'check' or 'skip', not {reachability!r}.")
     if not isinstance(targets, int) or targets < 1:
         raise InvalidInputError(f"targets is how many are wanted, at least 1, not {targets!r}.")
+    if not isinstance(seed, int) or seed < 0:
+        raise InvalidInputError(f"seed is a whole number from 0 on, not {seed!r}.")
     recipe, options = find_recipe(name, options)
     given, name = name, shown_name(name)
-    loaded, source = load_named(_robot_of(recipe, name, robot))
+    loaded, source = load_named(_robot_of(recipe, name, robot, options))
     origin = {
         "scenario": name if name == given else str(Path(given).resolve()), "robot": source, "targets": targets,
         "seed": seed, "reachability": reachability,
@@ -91,7 +91,7 @@ def scenario(
             reachable = np.full(count, UNKNOWN if draft.witnesses is None else REACHABLE, dtype=np.int8)
             witnesses = np.full((count, loaded.dof), np.nan) if draft.witnesses is None else draft.witnesses
         else:
-            reachable, witnesses = establish(draft, _key(origin, draft), progress)
+            reachable, witnesses = establish(draft, progress)
         searched += count
         parts.append((draft, reachable, witnesses))
         if reachability != "only":
@@ -122,19 +122,26 @@ def scenario_from(origin: Mapping[str, Any], progress: Progress | None = None) -
 
 def find_recipe(name: str, options: Mapping[str, Any]) -> tuple[Recipe, dict[str, Any]]:
     """The recipe for "Name" or "Name:argument", and the options with that argument among them."""
+    base, colon, argument = name.partition(":")
     if _is_file(name):
         from memetik.bench.scenarios.files import file_recipe
 
-        return file_recipe(name), dict(options)
-    base, _, argument = name.partition(":")
-    if base not in SCENARIOS:
+        recipe, colon = file_recipe(name), ""
+    elif base not in SCENARIOS:
         raise UnknownNameError("scenario", base, "memetik's benchmark", SCENARIOS)
-    recipe = SCENARIOS[base]
-    if not argument:
+    else:
+        recipe = SCENARIOS[base]
+    takes = [*recipe.options, *([recipe.argument] if recipe.argument else [])]
+    for key in options:
+        if key not in takes:
+            raise InvalidInputError(
+                f"scenario {shown_name(name)!r} has no option {key!r}; its options are {', '.join(takes) or 'none'}."
+            )
+    if not colon:
         return recipe, dict(options)
     if recipe.argument is None:
         raise InvalidInputError(f"scenario {base!r} takes no argument; {name!r} has one.")
-    return recipe, {recipe.argument: argument, **options}
+    return recipe, {**options, recipe.argument: argument}
 
 
 def shown_name(name: str) -> str:
@@ -158,19 +165,22 @@ def load_named(robot: str | Robot) -> tuple[Robot, str]:
     return load_robot(robot), robot
 
 
-def _robot_of(recipe: Recipe, name: str, robot: str | Robot | None) -> str | Robot:
-    if recipe.robot is not None:
-        return recipe.robot(name.partition(":")[2] or None)
+def own_robot(recipe: Recipe, options: Mapping[str, Any]) -> str | None:
+    """The robot that a scenario with these options brings with it, or None."""
+    argument = options.get(recipe.argument or "")
+    return None if recipe.robot is None else recipe.robot(None if argument is None else str(argument))
+
+
+def _robot_of(recipe: Recipe, name: str, robot: str | Robot | None, options: Mapping[str, Any]) -> str | Robot:
+    own = own_robot(recipe, options)
+    if own is not None:
+        if robot not in (None, own):
+            raise InvalidInputError(f"scenario {name!r} brings its own robot, {own!r}, and does not take {robot!r}.")
+        return own
     robot = recipe.default if robot is None else robot
     if robot is None:
         raise InvalidInputError(f"scenario {name!r} needs a robot, such as 'ur10'.")
     return robot
-
-
-def _key(origin: Mapping[str, Any], draft: Draft) -> str:
-    """A draft by content."""
-    text = json.dumps([shown_name(origin["scenario"]), origin["tolerance"], origin["options"]], sort_keys=True)
-    return digest([text, draft.robot.content_digest.hex(), *scene_parts(draft.scene), *draft.targets])
 
 
 def _assembled(

@@ -110,4 +110,4 @@ def free_postures(order: Order, scene: Scene | None, count: int) -> np.ndarray:
         postures = order.robot.random(order.rng, max(missing, 16))
         drawn += len(postures)
         found += list(postures[~model.collides(postures)][:missing])
-    return np.array(found)
+    return np.array(found).reshape(-1, order.robot.dof)

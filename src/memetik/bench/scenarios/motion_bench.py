@@ -57,13 +57,25 @@ def _draft(order: Order, path: Path) -> Draft:
 def _postures(robot: Robot, request: dict[str, Any], path: Path) -> np.ndarray:
     """Goal and start of a motion plan request, (M, dof)."""
     found = []
-    for goal in request.get("goal_constraints") or []:
-        joints = {c["joint_name"]: float(c["position"]) for c in goal.get("joint_constraints") or []}
+    for goal in _listed(request.get("goal_constraints"), path, "'goal_constraints'"):
+        goal = _mapping(goal, path, "an entry of 'goal_constraints'")
+        joints = {}
+        for constraint in _listed(goal.get("joint_constraints"), path, "'joint_constraints'"):
+            constraint = _mapping(constraint, path, "an entry of 'joint_constraints'")
+            for key in ("joint_name", "position"):
+                if key not in constraint:
+                    raise InvalidInputError(f"{path.name} has an entry of 'joint_constraints' without {key!r}.")
+            (joints[str(constraint["joint_name"])],) = _numbers([constraint["position"]], path, "'position' of a joint")
         if joints:
             found.append(joints)
-    start = (request.get("start_state") or {}).get("joint_state") or {}
-    if start.get("name"):
-        found.append(dict(zip(start["name"], map(float, start["position"]), strict=True)))
+    state = _mapping(request.get("start_state") or {}, path, "'start_state'")
+    start = _mapping(state.get("joint_state") or {}, path, "'joint_state'")
+    names = [str(name) for name in _listed(start.get("name"), path, "'name' of 'joint_state'")]
+    values = _numbers(start.get("position"), path, "'position' of 'joint_state'")
+    if names:
+        if len(names) != len(values):
+            raise InvalidInputError(f"'joint_state' of {path.name} has {len(names)} names and {len(values)} positions.")
+        found.append(dict(zip(names, values, strict=True)))
     for joints in found:
         for name in joints:
             if name not in robot.joint_names:
@@ -77,14 +89,18 @@ def _add(scene: Scene, entry: dict[str, Any], path: Path) -> None:
     if not isinstance(entry, dict) or "id" not in entry:
         raise GeometryError(f"a collision object of {path.name} has no 'id'.")
     name = str(entry["id"])
-    whole = _pose(entry.get("pose"))
+    what = f"object {name!r}"
+    whole = _pose(entry.get("pose"), path, what)
     shapes = []
-    for kind in ("primitives", "meshes", "planes"):
-        things, poses = entry.get(kind) or [], entry.get(f"{kind[:-1] if kind != 'meshes' else 'mesh'}_poses") or []
+    for kind, places in (("primitives", "primitive_poses"), ("meshes", "mesh_poses"), ("planes", "plane_poses")):
+        things, poses = (_listed(entry.get(key), path, f"{key!r} of {what}") for key in (kind, places))
         if things and kind == "planes":
             raise GeometryError(f"object {name!r} of {path.name} is a plane, which is not read.")
         poses = list(poses) + [None] * (len(things) - len(poses))
-        shapes += [(kind, thing, whole @ _pose(pose)) for thing, pose in zip(things, poses, strict=False)]
+        for thing, pose in zip(things, poses, strict=False):
+            shapes.append(
+                (kind, _mapping(thing, path, f"an entry of {kind!r} of {what}"), whole @ _pose(pose, path, what))
+            )
     if not shapes:
         raise GeometryError(f"object {name!r} of {path.name} has neither primitives nor meshes.")
     for k, (kind, thing, pose) in enumerate(shapes):
@@ -98,7 +114,7 @@ def _add(scene: Scene, entry: dict[str, Any], path: Path) -> None:
 def _add_primitive(scene: Scene, name: str, thing: dict[str, Any], pose: np.ndarray, path: Path) -> None:
     kind = thing.get("type")
     kind = _PRIMITIVES.get(kind, kind) if isinstance(kind, int) else str(kind).lower()
-    sizes = [float(value) for value in thing.get("dimensions") or []]
+    sizes = _numbers(thing.get("dimensions"), path, f"'dimensions' of object {name!r}")
     needed = {"box": 3, "sphere": 1, "cylinder": 2, "cone": 2}
     if kind not in needed or len(sizes) != needed[kind]:
         raise GeometryError(
@@ -121,7 +137,8 @@ def _add_mesh(scene: Scene, name: str, thing: dict[str, Any], pose: np.ndarray, 
             raise GeometryError(
                 f"object {name!r} of {path.name} is in a ROS package ({source}), which is not found here."
             )
-        scene.add_mesh(name, path.parent / source, pose, scale=thing.get("dimensions") or 1.0)
+        scale = _numbers(thing.get("dimensions"), path, f"'dimensions' of object {name!r}")
+        scene.add_mesh(name, path.parent / source, pose, scale=scale or 1.0)
         return
     try:
         vertices = np.array(thing["vertices"], dtype=float).reshape(-1, 3)
@@ -134,20 +151,48 @@ def _add_mesh(scene: Scene, name: str, thing: dict[str, Any], pose: np.ndarray, 
     scene.add_mesh(name, TriangleMesh(vertices, faces, name), pose)
 
 
-def _pose(entry: Any) -> np.ndarray:
+def _pose(entry: Any, path: Path, what: str) -> np.ndarray:
     """position [x, y, z] or {x, y, z}, orientation [x, y, z, w] or {x, y, z, w}."""
     if not entry:
         return np.eye(4)
+    entry = _mapping(entry, path, f"a pose of {what}")
     position, orientation = (
-        _listed(entry.get(key), names) for key, names in (("position", "xyz"), ("orientation", "xyzw"))
+        _components(entry.get(key), names, path, f"{key!r} of {what}")
+        for key, names in (("position", "xyz"), ("orientation", "xyzw"))
     )
-    return transform(position or (0.0, 0.0, 0.0), quat_xyzw=orientation or (0.0, 0.0, 0.0, 1.0))
+    try:
+        return transform(position or (0.0, 0.0, 0.0), quat_xyzw=orientation or (0.0, 0.0, 0.0, 1.0))
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{what} of {path.name} has no sound pose: {error}") from None
 
 
-def _listed(value: Any, names: str) -> list[float]:
+def _components(value: Any, names: str, path: Path, what: str) -> list[float]:
     if isinstance(value, dict):
-        return [float(value.get(name, 0.0)) for name in names]
-    return [float(v) for v in value or []]
+        value = [value.get(name, 0.0) for name in names]
+    return _numbers(value, path, what)
+
+
+def _numbers(value: Any, path: Path, what: str) -> list[float]:
+    """A list of finite numbers; an empty one where there is nothing."""
+    values = _listed(value, path, what)
+    for one in values:
+        if isinstance(one, bool) or not isinstance(one, int | float) or not abs(one) < 1e300:
+            raise InvalidInputError(f"{what} of {path.name} is made of numbers, not {one!r:.60}.")
+    return [float(one) for one in values]
+
+
+def _listed(value: Any, path: Path, what: str) -> list[Any]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise InvalidInputError(f"{what} of {path.name} is a list, not {value!r:.60}.")
+    return value
+
+
+def _mapping(value: Any, path: Path, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidInputError(f"{what} of {path.name} has named entries; it is {value!r:.60}.")
+    return value
 
 
 def _yaml(path: Path) -> dict[str, Any]:

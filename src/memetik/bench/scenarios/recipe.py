@@ -17,6 +17,7 @@ class Recipe:
     argument  the option that "Name:value" sets, or None.
     robot     for scenarios with a robot of their own: its name for an argument's value.
     default   the robot where none is named, or None.
+    options   what else may be set; `argument` is among them without being named.
     """
 
     summary: str
@@ -24,3 +25,4 @@ class Recipe:
     argument: str | None = None
     robot: Callable[[str | None], str] | None = None
     default: str | None = None
+    options: tuple[str, ...] = ("link",)

@@ -91,9 +91,14 @@ class Scenario:
     @cached_property
     def goal_data(self) -> list[dict[str, Any]]:
         """The goals as plain data."""
-        from memetik.solve.problem_file import goal_to_dict
+        return plain_goals(self.goals)
 
-        return [goal_to_dict(goal) for goal in self.goals]
+
+def plain_goals(goals: tuple[Goal, ...]) -> list[dict[str, Any]]:
+    """Goals as plain data: all that they ask for, but for targets."""
+    from memetik.solve.problem_file import goal_to_dict
+
+    return [goal_to_dict(goal) for goal in goals]
 
 
 def scene_parts(scene: Scene | None) -> list[Any]:
@@ -103,6 +108,8 @@ def scene_parts(scene: Scene | None) -> list[Any]:
     parts: list[Any] = [repr(sorted(scene.allowed))]
     for item in scene:
         parts += [item.name, getattr(item.shape, "key", repr(item.shape)), item.pose, item.padding, str(item.link)]
+        if item.solid is not None or item.touch:
+            parts += [str(item.solid), *item.touch]
     return parts
 
 

@@ -1,4 +1,4 @@
-"""Targets that stream: poses along smooth motions, each to be solved from the posture before it."""
+"""Targets that stream: poses along smooth motions, each to be solved from the answer to the one before."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ STEP = 0.02
 def track(order: Order) -> Draft:
     """Streams of poses along waves of all joints, free of the robot's own collision.
 
-    The seed of a target is the posture that reaches the one before it: solvers are asked to follow without jumps.
+    A solver starts each target from its own answer to the one before: drift and jumps are its own. The given seed is
+    the posture that reaches the target before, which is where a stream begins.
     """
     robot, rng, goal = order.robot, order.rng, pose_goal(order)
     model = CollisionModel(robot)
@@ -36,7 +37,7 @@ def track(order: Order) -> Draft:
     q, starts = np.concatenate(postures)[: order.count], np.concatenate(seeds)[: order.count]
     return Draft(
         robot, (goal,), (robot.pose(goal.link, q),), witnesses=q, seeds=starts,
-        metadata={"seeding": "given", "stream": STREAM, "step": STEP},
+        metadata={"seeding": "follow", "stream": STREAM, "step": STEP},
     )  # fmt: skip
 
 
