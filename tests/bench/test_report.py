@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import memetik as mk
+from memetik.bench.plots import solved_bars
 from memetik.bench.plots_style import PlotStyle, read_style
 from memetik.bench.report import report_page, styled_cases, terminal_tables, write_report
 from memetik.bench.report_data import read_cases
@@ -153,8 +154,16 @@ def test_a_configuration_chooses_and_names_solvers(path: Path, tmp_path: Path) -
     config.write_text("ur5\nalike,quick\nlabels:B,A\nRandom\n")
     with Store(path) as store:
         cases, style = styled_cases(store, read_style(config))
-        assert {c.label for c in cases[0].contestants} == {"alike", "quick"}
-        assert style.looks["alike"].label == "B"
+        assert [c.label for c in cases[0].contestants] == ["B", "A"]
+        assert style.looks["B"].label == "B"
+        (_, (overview,), _), (_, tables, findings) = terminal_tables(store, read_style(config))
+        assert overview.columns == ("case", "B", "A")
+        assert all([row[0] for row in entry.rows] == ["B", "A"] for entry in tables)
+        assert any(line.startswith("A and B: 100.0%") for line in findings)
+        bars = solved_bars(cases[0], style)
+        assert [text.get_text() for text in bars.axes[0].get_xticklabels()] == ["B", "A"]
+        ordered, _ = styled_cases(store, PlotStyle().narrowed([], [], [ODD, "quick"]))
+        assert [c.label for c in ordered[0].contestants] == [ODD, "quick"]
         with pytest.raises(UnknownNameError, match="quick"):
             styled_cases(store, PlotStyle().narrowed([], [], ["quik"]))
 

@@ -16,9 +16,8 @@ Figure = Any
 
 
 def look_of(contestant: Contestant, style: PlotStyle) -> Look:
-    """How a contestant is drawn: by its label, or by its solver's name."""
-    solver = str(contestant.rows.solver[0])
-    return style.looks.get(contestant.label) or style.looks.get(solver) or Look(contestant.label, "#444444")
+    """How a contestant is drawn."""
+    return style.looks.get(contestant.label) or Look(contestant.label, "#444444")
 
 
 def rate_over_time(case: Case, style: PlotStyle) -> Figure:

@@ -36,12 +36,9 @@ Progress = Callable[[str], None]
 def styled_cases(store: Store, style: PlotStyle | None = None) -> tuple[list[Case], PlotStyle]:
     """What a style asks for, in its order, and a style with a look for everything in it."""
     style = style or PlotStyle()
-    cases = read_cases(store, robots=style.robots, scenarios=style.scenarios, solvers=style.solvers)
-    if style.scenarios:
-        cases.sort(key=lambda case: (style.scenarios or ()).index(case.scenario))
-    known = set(style.looks)
-    labels = [c.label for case in cases for c in case.contestants if str(c.rows.solver[0]) not in known]
-    return cases, style.completed(list(dict.fromkeys(labels)))
+    labels = {name: look.label for name, look in style.looks.items()}
+    cases = read_cases(store, robots=style.robots, scenarios=style.scenarios, solvers=style.solvers, labels=labels)
+    return cases, style.completed([(c.label, c.names) for case in cases for c in case.contestants])
 
 
 def report_page(
@@ -122,7 +119,10 @@ def _html(entry: Table) -> str:
 
 
 def _title(case: Case) -> str:
-    return f"{case.title}: {len(case.targets)} targets, {case.timeout * 1e3:g} ms, seeds {case.seeding}"
+    """The case with all that was asked, which its short title tells in part."""
+    return (
+        f"{case.robot}, {case.scenario}: {len(case.targets)} targets, {case.timeout * 1e3:g} ms, {case.seeding} seeds"
+    )
 
 
 def _machines_html(store: Store) -> list[str]:
@@ -157,9 +157,7 @@ def _figures(store: Store, style: PlotStyle | None, progress: Progress | None) -
     for case in cases:
         if progress is not None:
             progress(case.title)
-        stem = "-".join(_file_name(part) for part in (case.robot, case.scenario))
-        if sum((other.robot, other.scenario) == (case.robot, case.scenario) for other in cases) > 1:
-            stem += f"-{case.timeout:g}s-{case.seeding}-{case.scenario_key[:4]}"
+        stem = "-".join(_file_name(part) for part in (case.robot, case.scenario, case.detail) if part)
         for name, (title, draw) in FIGURES.items():
             figure = draw(case, style)
             if figure is not None:
