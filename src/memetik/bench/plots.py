@@ -33,7 +33,7 @@ def rate_over_time(case: Case, style: PlotStyle) -> Figure:
         _curves(axis, case, style, lambda rows: rows.time * 1e3, grid * 1e3)
         axis.set_xlim(grid[0] * 1e3, grid[-1] * 1e3)
         axis.set_xlabel("time per target (ms)")
-    _logarithmic(axes[0], "x")
+    plain_logarithmic(axes[0], "x")
     axes[0].set_ylabel("share of targets solved")
     _legend_below(figure)
     return figure
@@ -53,7 +53,7 @@ def rate_over_candidates(case: Case, style: PlotStyle) -> Figure | None:
         most = max((int(values.max()) for values in counted if len(values)), default=10)
         grid = np.unique(np.geomspace(1, max(most, 10), 100).round())
         _curves(axis, case, style, _column(name, offset), grid, name)
-        _logarithmic(axis, "x", counts=True)
+        plain_logarithmic(axis, "x", counts=True)
         axis.set_xlabel(label)
     figure.axes[0].set_ylabel("share of targets solved")
     _legend_below(figure)
@@ -90,7 +90,7 @@ def time_boxes(case: Case, style: PlotStyle) -> Figure:
         boxes["boxes"][0].set_facecolor(look_of(contestant, style).color)
         boxes["boxes"][0].set_alpha(0.75)
     _name_ticks(axis, case, style)
-    _logarithmic(axis, "y")
+    plain_logarithmic(axis, "y")
     axis.set_ylabel("time of solved targets (ms)")
     axis.grid(axis="y", alpha=0.3)
     return figure
@@ -107,7 +107,7 @@ def profile(case: Case, style: PlotStyle) -> Figure | None:
     for contestant in case.contestants:
         look = look_of(contestant, style)
         axis.plot(ratios, curves[contestant.label], color=look.color, linestyle=look.style, label=look.label)
-    _logarithmic(axis, "x")
+    plain_logarithmic(axis, "x")
     axis.set_ylim(-0.02, 1.04)
     axis.set_xlabel("time, as a multiple of the fastest solver's on the target")
     axis.set_ylabel("share of targets")
@@ -145,7 +145,7 @@ def time_shares(case: Case, style: PlotStyle) -> Figure | None:
         right.hist(
             np.maximum(values, 1), bins, histtype="step", color=look.color, linestyle=look.style, label=look.label
         )
-    _logarithmic(right, "x", counts=True)
+    plain_logarithmic(right, "x", counts=True)
     right.set_xlabel("evaluations per target")
     right.set_ylabel("targets")
     if counted:
@@ -254,15 +254,24 @@ def _legend_below(figure: Any) -> None:
     figure.legend(lines.values(), lines.keys(), loc="lower center", ncols=len(lines), frameon=False, fontsize=8)
 
 
-def _logarithmic(axis: Any, which: Literal["x", "y"], counts: bool = False) -> None:
+def plain_logarithmic(axis: Any, which: Literal["x", "y"], counts: bool = False) -> None:
     """A logarithmic scale with plain numbers, or with 10 k and 1 M: powers are set as formulas, which takes longer than
-    all else."""
-    from matplotlib.ticker import EngFormatter
+    all else. Within two powers of ten 2 and 5 are told, too, and all digits where there is no such number."""
+    from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator
 
     axis.set(**{f"{which}scale": "log"})
     scale = axis.xaxis if which == "x" else axis.yaxis
     scale.set_major_formatter(EngFormatter() if counts else "{x:g}")
-    scale.set_minor_formatter("")
+
+    def between(value: float, _: Any = None) -> str:
+        low, high = sorted(scale.get_view_interval())
+        digit = round(value / 10.0 ** np.floor(np.log10(value) + 1e-9))
+        wanted = range(2, 10) if high < 5.0 * low else (2, 5) if high < 100.0 * low else ()
+        return f"{value:g}" if digit in wanted and not counts else ""
+
+    scale.set_minor_locator(LogLocator(subs=range(2, 10)))
+    scale.set_minor_formatter(FuncFormatter(between))
+    axis.tick_params(axis=which, which="minor", labelsize=8)
 
 
 def _name_ticks(axis: Any, case: Case, style: PlotStyle) -> None:
