@@ -76,7 +76,26 @@ def test_a_map_needs_no_mesh(tmp_path: Path) -> None:
     assert Path(picture).read_bytes().startswith(b"\x89PNG")
 
 
+def test_every_robot_is_placed_and_the_best_places_are_compared(part: str, tmp_path: Path) -> None:
+    picture = str(tmp_path / "places.png")
+    words = ("reach", "ur10", part, *PLACED, "--no-collision", "--place", "x=-1:1 y=-1:1", "--places", "8")
+    data = run(*words, "--also", "ur3", "-o", picture)
+    assert {entry["robot"] for entry in data["robots"]} == {"ur10", "ur3"}
+    assert all(entry["looked_at"] == 8 for entry in data["robots"])
+    assert len(data["comparison"]) == 1
+    assert Path(picture).read_bytes().startswith(b"\x89PNG")
+    assert "one --base" in refused(*words, "--base", "0 0 0", "--base", "1 0 0")
+
+
+def test_a_map_refuses_what_it_does_not_use(tmp_path: Path) -> None:
+    words = ("reach", "ur3", "--map", "0.3")
+    assert "--points" in refused(*words, "--points", str(tmp_path / "missing.ply"))
+    assert "second --base" in refused(*words, "--base", "0 0 0", "--base", "1 0 0")
+    assert "missing.toml" in refused(*words, "--scene", str(tmp_path / "missing.toml"))
+
+
 def test_wrong_words_are_told_before_the_work(part: str, tmp_path: Path) -> None:
+    assert "wrist_3_link" in refused("reach", "ur10", part, *PLACED, "--touch", "wrist_3_lnik")
     assert "--map" in refused("reach", "ur10")
     assert ".html" in refused("reach", "ur10", part, "-o", "reach.docx")
     assert "folder" in refused("reach", "ur10", part, "-o", str(tmp_path / "missing" / "a.html"))
