@@ -156,31 +156,55 @@ def time_shares(case: Case, style: PlotStyle) -> Figure | None:
 
 
 def overview_bars(cases: Sequence[Case], style: PlotStyle) -> Figure:
-    """The share solved by every solver in every case."""
+    """The share solved by every solver in every case: rows of bars, as many cases in each as have room."""
     labels = list(dict.fromkeys(c.label for case in cases for c in case.contestants))
-    figure = new_figure(max(6.0, min(14.0, 0.22 * len(labels) * len(cases) + 2.0)), 3.6)
-    axis = figure.subplots()
+    looks = {c.label: look_of(c, style) for case in cases for c in case.contestants}
+    in_row = max(1, min(len(cases), int(_OVERVIEW_WIDTH / max(0.16 * len(labels) + 0.15, 0.5))))
+    rows = [cases[k : k + in_row] for k in range(0, len(cases), in_row)]
+    wide = max(6.0, min(_OVERVIEW_WIDTH + 1.0, max(0.22 * len(labels), 0.45) * in_row + 2.0))
+    names = [_tick_name(case, cases) for case in cases]
+    turned = 0.075 * max(len(line) for name in names for line in name.split("\n")) > 0.9 * (wide - 1.0) / in_row
+    if turned:  # lines that lie aslant run into each other
+        names = [name.replace("\n", ", ") for name in names]
+    height = 2.2 + (0.05 * max(map(len, names)) if turned else 0.35)
+    figure = new_figure(wide, height * len(rows) + _legend_height(labels, wide))
     width = 0.84 / max(len(labels), 1)
-    for k, label in enumerate(labels):
-        drawn = False
-        for place, case in enumerate(cases):
+    for number, (axis, row) in enumerate(zip(np.atleast_1d(figure.subplots(len(rows), 1)), rows, strict=True)):
+        for place, case in enumerate(row):
             for contestant in case.contestants:
-                if contestant.label != label:
-                    continue
                 rate, low, high = rate_and_interval(contestant)
-                look = look_of(contestant, style)
-                x = place - 0.42 + (k + 0.5) * width
-                axis.bar(x, rate, width, color=look.color, label=None if drawn else look.label)
+                x = place - 0.42 + (labels.index(contestant.label) + 0.5) * width
+                axis.bar(x, rate, width, color=looks[contestant.label].color)
                 axis.errorbar(x, rate, [[max(rate - low, 0.0)], [max(high - rate, 0.0)]], color="#333", linewidth=0.7)
-                drawn = True
-    several = len({case.robot for case in cases}) > 1
-    names = [f"{case.scenario}\n{case.robot}" if several else case.scenario for case in cases]
-    axis.set_xticks(range(len(cases)), names, rotation=30 if len(cases) > 6 else 0, fontsize=8)
-    axis.set_ylim(0.0, 1.05)
-    axis.set_ylabel("share of targets solved")
-    axis.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=min(len(labels), 6), frameon=False, fontsize=8)
+        axis.set_xticks(range(len(row)), names[number * in_row :][: len(row)], rotation=40 if turned else 0, ha="right" if turned else "center",
+                        rotation_mode="anchor", fontsize=8)  # fmt: skip
+        axis.set_xlim(-0.6, in_row - 0.4)
+        axis.set_ylim(0.0, 1.05)
+        axis.set_ylabel("share solved")
+        axis.spines[["top", "right"]].set_visible(False)
+    from matplotlib.patches import Patch
+
+    handles = [Patch(color=looks[label].color, label=label) for label in labels]
+    figure.legend(handles=handles, loc="outside lower center", ncols=_legend_columns(labels, wide), frameon=False,
+                  fontsize=8)  # fmt: skip
     return figure
+
+
+_OVERVIEW_WIDTH = 13.0  # inches
+
+
+def _tick_name(case: Case, cases: Sequence[Case]) -> str:
+    several = len({other.robot for other in cases}) > 1
+    return "\n".join(filter(None, (case.scenario, case.robot if several else "", case.detail)))
+
+
+def _legend_columns(labels: Sequence[str], width: float) -> int:
+    """How many entries of a legend fit side by side, inches."""
+    return max(1, min(len(labels), int(width / (0.075 * max(map(len, labels), default=1) + 0.55))))
+
+
+def _legend_height(labels: Sequence[str], width: float) -> float:
+    return 0.12 + 0.17 * -(-len(labels) // _legend_columns(labels, width))
 
 
 FIGURES: dict[str, tuple[str, Callable[[Case, PlotStyle], Figure | None]]] = {
@@ -248,10 +272,15 @@ def _curves(
 
 
 def _legend_below(figure: Any) -> None:
-    """One legend for all axes of a figure, under them."""
-    lines = {line.get_label(): line for axis in figure.axes for line in axis.get_lines()}
-    figure.get_layout_engine().set(rect=(0.0, 0.09, 1.0, 1.0))
-    figure.legend(lines.values(), lines.keys(), loc="lower center", ncols=len(lines), frameon=False, fontsize=8)
+    """One legend for all axes of a figure, under them, in as many rows as it takes."""
+    lines = {str(line.get_label()): line for axis in figure.axes for line in axis.get_lines()}
+    names = list(lines)
+    width, height = figure.get_size_inches()
+    needed = _legend_height(names, width)
+    figure.set_size_inches(width, height + needed - _legend_height(names[:1], width))
+    figure.get_layout_engine().set(rect=(0.0, needed / figure.get_size_inches()[1], 1.0, 1.0))
+    figure.legend(lines.values(), names, loc="lower center", ncols=_legend_columns(names, width), frameon=False,
+                  fontsize=8)  # fmt: skip
 
 
 def plain_logarithmic(axis: Any, which: Literal["x", "y"], counts: bool = False) -> None:
