@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import struct
@@ -206,3 +207,27 @@ def test_a_terminal_of_80_columns_is_asked_for_its_width(wide: Path) -> None:
 def test_settings_are_in_the_json_of_ls(wide: Path) -> None:
     result = CliRunner().invoke(app, ["bench", "ls", str(wide), "--json"], catch_exceptions=False)
     assert {run["settings"]["rejection"] for run in json.loads(result.output)["runs"]} == {True, False}
+
+
+def test_an_export_tells_machines_apart_and_has_postures_and_notes(tmp_path: Path) -> None:
+    from memetik.bench.export import export_results
+
+    path = fill(tmp_path / "s.db", [("a", {"rejection": False}, 1.0)])
+    with Store(path) as store:
+        first = store.runs()[0]
+        other = store.add_run(first.scenario_key, "a", label="a", timeout=0.1, seeding="given", settings={},
+                              machine=store.add_machine({"cpu": "another", "cores": 1}),
+                              versions=store.add_versions({"memetik": "9"}))  # fmt: skip
+        store.add_result(other, Result(0, 0, "error", False, False, 0.1, note="it fell"))
+        for ending in ("csv", "json"):
+            assert export_results(store, tmp_path / f"r.{ending}") == TARGETS + 1
+        q = store.postures(first.run)[2]
+    rows = json.loads((tmp_path / "r.json").read_text())["results"]
+    assert {(row["cpu"], row["memetik"]) for row in rows} == {("x", "0"), ("another", "9")}
+    assert len({row["machine"] for row in rows}) == len({row["versions"] for row in rows}) == 2
+    assert rows[3]["q"] == q[3].tolist()
+    assert json.loads(rows[0]["settings"]) == {"rejection": False}
+    (failed,) = (row for row in rows if row["status"] == "error")
+    assert (failed["note"], failed["q"]) == ("it fell", None)
+    lines = list(csv.DictReader((tmp_path / "r.csv").open(encoding="utf-8")))
+    assert [float(word) for word in lines[3]["q"].split()] == q[3].tolist()

@@ -35,7 +35,7 @@ def rate_over_time(case: Case, style: PlotStyle) -> Figure:
         axis.set_xlabel("time per target (ms)")
     plain_logarithmic(axes[0], "x")
     axes[0].set_ylabel("share of targets solved")
-    _legend_below(figure)
+    legend_below(figure)
     return figure
 
 
@@ -56,7 +56,7 @@ def rate_over_candidates(case: Case, style: PlotStyle) -> Figure | None:
         plain_logarithmic(axis, "x", counts=True)
         axis.set_xlabel(label)
     figure.axes[0].set_ylabel("share of targets solved")
-    _legend_below(figure)
+    legend_below(figure)
     return figure
 
 
@@ -176,8 +176,10 @@ def overview_bars(cases: Sequence[Case], style: PlotStyle) -> Figure:
                 x = place - 0.42 + (labels.index(contestant.label) + 0.5) * width
                 axis.bar(x, rate, width, color=looks[contestant.label].color)
                 axis.errorbar(x, rate, [[max(rate - low, 0.0)], [max(high - rate, 0.0)]], color="#333", linewidth=0.7)
-        axis.set_xticks(range(len(row)), names[number * in_row :][: len(row)], rotation=40 if turned else 0, ha="right" if turned else "center",
-                        rotation_mode="anchor", fontsize=8)  # fmt: skip
+        axis.set_xticks(
+            range(len(row)), names[number * in_row :][: len(row)], rotation=40 if turned else 0,
+            ha="right" if turned else "center", rotation_mode="anchor" if turned else "default", fontsize=8,
+        )  # fmt: skip
         axis.set_xlim(-0.6, in_row - 0.4)
         axis.set_ylim(0.0, 1.05)
         axis.set_ylabel("share solved")
@@ -271,7 +273,7 @@ def _curves(
     axis.grid(alpha=0.3)
 
 
-def _legend_below(figure: Any) -> None:
+def legend_below(figure: Any) -> None:
     """One legend for all axes of a figure, under them, in as many rows as it takes."""
     lines = {str(line.get_label()): line for axis in figure.axes for line in axis.get_lines()}
     names = list(lines)

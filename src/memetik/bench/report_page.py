@@ -113,7 +113,7 @@ def picture_source(figure: Any, vector: bool = True) -> str:
 
 
 _BLANKS = re.compile(r"\s+")
-_PLAIN = " !$&'()*+,-./:;=?@[]^_`{|}~"  # what needs no escape inside a quoted address
+_PLAIN = " !$'()*+,-./;=?@[]^_`{|}~"  # what needs no escape inside a quoted address
 _PATH, _DIGITS = re.compile(rb' d="[^"]*"'), re.compile(rb"(\.\d)\d+")
 
 
