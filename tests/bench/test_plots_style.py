@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memetik.bench.plots_style import PALETTE, PlotStyle, read_style
+from memetik.bench.plots_style import PALETTE, Look, PlotStyle, read_style
 from memetik.errors import InvalidInputError
 
 
@@ -60,5 +60,13 @@ def test_what_is_wrong_with_a_configuration_is_said(tmp_path: Path, name: str, t
 
 
 def test_solvers_without_a_look_get_colours_of_their_own() -> None:
-    looks = PlotStyle().completed([f"solver {k}" for k in range(30)]).looks
+    looks = PlotStyle().completed([(f"solver {k}", ()) for k in range(30)]).looks
     assert len({(look.color, look.style) for look in looks.values()}) == 30
+
+
+def test_runs_of_one_solver_share_its_colour_and_not_its_line() -> None:
+    style = PlotStyle({"memetic": Look("ours", "#ff0000", "dotted")})
+    looks = style.completed([(f"ours [{k}]", ("memetic",)) for k in range(3)]).looks
+    assert {look.color for look in looks.values()} == {"#ff0000"}
+    assert len({look.style for look in looks.values()}) == 3
+    assert style.completed([("ours", ("memetic",))]).looks["ours"].style == "dotted"

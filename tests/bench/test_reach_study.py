@@ -12,7 +12,7 @@ import trimesh
 
 import memetik as mk
 from memetik.bench.reach import BLOCKED, OUT_OF_REACH, REACHED, ReachSetup, least_standoff, reach_study
-from memetik.bench.reach_base import Region, base_pose, place_base
+from memetik.bench.reach_base import Region, base_coordinates, base_pose, place_base
 from memetik.bench.reach_file import ReachStudy, load_study, save_study
 from memetik.bench.reach_map import even_directions, reach_map
 from memetik.bench.reach_map_output import map_page, map_ply
@@ -184,9 +184,7 @@ def test_the_best_base_is_nearer_than_a_bad_one(torus: TriangleMesh) -> None:
     points, normals = sample_triangles(torus.triangles, 30, 1)
     setup = ReachSetup(robot, scene, evaluations=600)
     before = reach_study(setup, points, normals, passes=1)
-    found = place_base(
-        setup, points, normals, Region((-1.5, 1.0), (-1.0, 1.0)), generations=2, population=12, finalists=1, passes=1
-    )
+    found = place_base(setup, points, normals, Region((-1.5, 1.0), (-1.0, 1.0)), places=24, finalists=1, passes=1)
     place, result = found.best[0]
     assert len(found.looked_at) == 24
     assert result.coverage > before.coverage
@@ -194,6 +192,63 @@ def test_the_best_base_is_nearer_than_a_bad_one(torus: TriangleMesh) -> None:
     again = reach_study(ReachSetup(robot.at(place.pose), scene, evaluations=600), points, normals, passes=1)
     assert again.coverage == result.coverage
     assert (scene["surface"].pose == np.eye(4)).all()
+
+
+def test_few_places_are_looked_at_in_several_generations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Later places gather around the best: with a budget below that of one large generation, too."""
+    import memetik.bench.reach_base as reach_base
+
+    points = np.array([[0.5, 0.2, 0.4], [0.4, -0.2, 0.3]])
+    setup = ReachSetup(mk.load_robot("ur3"), None, evaluations=200)
+    generations = []
+    around = reach_base._around
+    monkeypatch.setattr(reach_base, "_around", lambda *given: generations.append(given[1]) or around(*given))
+    found = place_base(setup, points, np.array([[0.0, 0.0, 1.0]] * 2), Region((-3.0, 3.0), (-3.0, 3.0)), places=20,
+                       finalists=1, passes=1)  # fmt: skip
+    assert len(found.looked_at) == 20
+    assert len(generations) == 4
+    with pytest.raises(InvalidInputError, match="at least at 4"):
+        place_base(setup, points, points, Region((0.0, 1.0), (0.0, 1.0)), places=3)
+
+
+def test_the_clearance_of_a_posture_is_not_the_tools_gap_to_the_surface(torus: TriangleMesh) -> None:
+    robot = mk.load_robot("ur10")
+    scene = mk.Scene()
+    scene.add_mesh("surface", torus)
+    setup = ReachSetup(robot, scene, weights={"clearance": 1.0}, evaluations=1500)
+    points, normals = sample_triangles(torus.triangles, 24, 0)
+    result = reach_study(setup, points, normals, passes=1)
+    metres = result.scores.FULL_CLEARANCE * result.scores.clearance[result.reached]
+    assert np.ptp(metres) > 0.01
+    exact = mk.CollisionModel(robot, scene)
+    tool = {"wrist_3_link", "ee_link", "tool0"}
+    for q, told in zip(result.q[result.reached][:8], metres, strict=False):
+        other = scene.copy()
+        for name in tool & {link.name for link in robot.description.links}:
+            other.allow(name, "surface")
+        assert told <= mk.CollisionModel(robot, other).clearance(q) + 1e-6
+        assert exact.clearance(q) < 0.012  # the tool itself is there
+
+
+def test_the_tilt_of_a_base_stays_while_its_place_is_looked_for() -> None:
+    tilted = mk.transform((0.1, 0.2, 0.3), rpy=(0.4, -0.3, 1.2))
+    at, tilt = base_coordinates(tilted)
+    assert base_pose(at, tilt) == pytest.approx(tilted)
+    setup = ReachSetup(mk.load_robot("ur3").at(tilted), None, evaluations=200)
+    region = Region((0.1, 0.1), (0.2, 0.2), (0.3, 0.3), (1.2, 1.2), tilt=tilt)
+    found = place_base(setup, np.array([[0.4, 0.3, 0.5]]), np.array([[0.0, 0.0, 1.0]]), region, places=4, passes=1)
+    assert found.best[0][0].pose == pytest.approx(tilted)
+
+
+def test_a_map_keeps_clear_of_the_scene() -> None:
+    scene = mk.Scene()
+    scene.add_box("wall", (0.1, 3.0, 3.0), mk.transform((0.25, 0.0, 0.0)))
+    robot = mk.load_robot("ur3")
+    options = {"size": 0.2, "directions": 2, "evaluations": 200}
+    alone, beside = reach_map(robot, **options), reach_map(robot, **options, scene=scene)
+    assert alone.centres[:, 0].max() > 0.3
+    assert beside.centres[:, 0].max() < 0.3
+    assert 0.3 * alone.volume < beside.volume < alone.volume
 
 
 def test_bases_turn_about_their_own_axis() -> None:

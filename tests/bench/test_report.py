@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
+import sqlite3
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
 
 import memetik as mk
+from memetik.bench.plots import legend_below, overview_bars, solved_bars
 from memetik.bench.plots_style import PlotStyle, read_style
 from memetik.bench.report import report_page, styled_cases, terminal_tables, write_report
 from memetik.bench.report_data import read_cases
-from memetik.bench.scenarios import Scenario
+from memetik.bench.report_page import new_figure, picture_source
+from memetik.bench.report_scene import cross_section
+from memetik.bench.scenarios import Scenario, scenario
 from memetik.bench.store import Result, Store
 from memetik.errors import InvalidInputError, UnknownNameError
 
@@ -144,6 +153,9 @@ def test_pdf_and_pictures_hold_the_same_figures(path: Path, tmp_path: Path) -> N
     names = {file.name for file in (tmp_path / "plots").iterdir()}
     assert {"overview.png", "ur5-Random-time.png", "ur5-Random-candidates.png", "ur5-Random-bars.png",
             "ur5-Random-boxes.png", "ur5-Random-profile.png", "ur5-Random-shares.png"} <= names  # fmt: skip
+    rows = list(csv.reader((tmp_path / "plots" / "ur5-Random-times.csv").open(encoding="utf-8")))
+    assert [row[0] for row in rows] == ["solver", "quick", "alike", ODD]
+    assert "3 targets are left out" in (tmp_path / "plots" / "ur5-Random.txt").read_text()
     assert len(written) == 1 + len(names)
     assert not any(name.startswith(".") for name in names)
 
@@ -153,10 +165,89 @@ def test_a_configuration_chooses_and_names_solvers(path: Path, tmp_path: Path) -
     config.write_text("ur5\nalike,quick\nlabels:B,A\nRandom\n")
     with Store(path) as store:
         cases, style = styled_cases(store, read_style(config))
-        assert {c.label for c in cases[0].contestants} == {"alike", "quick"}
-        assert style.looks["alike"].label == "B"
+        assert [c.label for c in cases[0].contestants] == ["B", "A"]
+        assert style.looks["B"].label == "B"
+        (_, (overview,), _), (_, tables, findings) = terminal_tables(store, read_style(config))
+        assert overview.columns == ("case", "B", "A")
+        assert all([row[0] for row in entry.rows] == ["B", "A"] for entry in tables)
+        assert any(line.startswith("A and B: 100.0%") for line in findings)
+        bars = solved_bars(cases[0], style)
+        assert [text.get_text() for text in bars.axes[0].get_xticklabels()] == ["B", "A"]
+        ordered, _ = styled_cases(store, PlotStyle().narrowed([], [], [ODD, "quick"]))
+        assert [c.label for c in ordered[0].contestants] == [ODD, "quick"]
         with pytest.raises(UnknownNameError, match="quick"):
             styled_cases(store, PlotStyle().narrowed([], [], ["quik"]))
+
+
+def test_a_scenario_that_cannot_be_made_again_is_told_on_the_page(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with Store(copy) as store:
+        store.merge(path)
+    with sqlite3.connect(copy) as connection:
+        origin = json.dumps({"scenario": str(tmp_path / "moved.toml"), "robot": "ur5", "targets": TARGETS, "seed": 0,
+                             "reachability": "check", "tolerance": [1e-5, 1e-5], "options": {}})  # fmt: skip
+        connection.execute("UPDATE scenarios SET origin = ?", (origin,))
+    with Store(copy) as store:
+        page = report_page(store)
+    assert 'class="viewer"' not in page
+    assert "There is no view: the scenario cannot be made again here." in page
+    assert "moved.toml" in page
+
+
+def test_the_view_offers_the_postures_of_every_solver(path: Path) -> None:
+    with Store(path) as store:
+        page = report_page(store)
+    data = json.loads(re.findall(r'<script type="application/json">(.*?)</script>', page)[0])
+    assert {posture["variant"] for posture in data["postures"]} == {"quick", "alike", ODD}
+    assert data["postures"][0]["label"].startswith("at target")
+
+
+def test_a_cross_section_shows_those_that_miss(tmp_path: Path) -> None:
+    made = scenario("Table", "ur10", targets=6, reachability="skip")
+    with Store(tmp_path / "s.db") as store:
+        key = store.add_scenario(made)
+        machine, versions = store.add_machine({"cpu": "c", "cores": 1}), store.add_versions({})
+        for number in range(8):
+            run = store.add_run(key, f"s{number}", label=f"s{number}", timeout=0.1, seeding="given", settings={},
+                                machine=machine, versions=versions)  # fmt: skip
+            for k in range(6):
+                good = k >= number - 2
+                store.add_result(run, Result(k, 0, "solved" if good else "missed", good, good, 0.01))
+        (case,) = read_cases(store)
+        figure = cross_section(store, case, made)
+    titles = [axis.get_title() for axis in figure.axes]
+    assert titles[0].startswith("s7: 16.7% solved")
+    assert len(titles) == 6
+    assert [title[:2] for title in titles[:5]] == ["s7", "s6", "s5", "s4", "s3"]
+
+
+def test_letters_of_pictures_are_text_and_legends_show_all_names() -> None:
+    figure = new_figure(3.0, 2.0, layout="tight")
+    axis = figure.subplots()
+    for number in range(13):
+        axis.plot([0, 1], [0, number], label=f"a solver of number {number}")
+    legend_below(figure)
+    source = picture_source(figure)
+    assert len(source) < 40_000
+    box = figure.legends[0].get_window_extent()
+    assert box.x0 >= 0.0
+    assert box.x1 <= figure.bbox.x1
+    assert "a solver of number 12" in unquote(source)
+
+
+def test_names_of_many_cases_do_not_overlap(path: Path) -> None:
+    with Store(path) as store:
+        cases, style = styled_cases(store)
+    many = [replace(cases[0], scenario=f"HydrogenTank {k}", robot=f"robot_{k % 3}") for k in range(19)]
+    for contestants in (1, 3):
+        figure = overview_bars([replace(case, contestants=case.contestants[:contestants]) for case in many], style)
+        figure.canvas.draw()
+        for axis in figure.axes:
+            boxes = [name.get_window_extent() for name in axis.get_xticklabels()]
+            if axis.get_xticklabels()[0].get_rotation() == 0.0:
+                assert all(a.x1 <= b.x0 for a, b in pairwise(boxes))
+            else:  # aslant lines: a line's height apart
+                assert all(b.x1 - a.x1 > 12.0 for a, b in pairwise(boxes))
 
 
 def test_an_empty_store_and_a_missing_one_are_told(tmp_path: Path) -> None:

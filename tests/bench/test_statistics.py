@@ -7,9 +7,10 @@ import pytest
 from scipy.stats import binomtest, wilcoxon
 
 from memetik.bench.statistics import (
+    LEAST,
+    compare_costs,
     compare_paired,
     cumulative_rate,
-    mean_interval,
     paired_p_value,
     performance_profile,
     quantiles,
@@ -71,10 +72,49 @@ def test_a_profile_counts_targets_within_a_factor_of_the_best() -> None:
     assert curves["b"] == pytest.approx([2 / 3, 1.0, 1.0])
 
 
-def test_the_interval_of_a_mean_holds_the_mean_as_often_as_it_says() -> None:
+def same_solver_twice(spread: str, count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Costs of two that do not differ: some spread widely, some fail, some are counted in whole steps."""
+    first, second = {
+        "normal": generator.normal(10.0, 1.0, (2, count)),
+        "wide": generator.lognormal(0.0, 1.5, (2, count)),
+        "failing": np.where(generator.random((2, count)) < 0.2, 100.0, generator.exponential(1.0, (2, count))),
+        "whole": generator.integers(1, 3, (2, count)).astype(float),
+    }[spread]
+    return first, second
+
+
+@pytest.mark.parametrize("spread", ["normal", "wide", "failing", "whole"])
+def test_costs_of_equals_are_seldom_told_apart(spread: str) -> None:
+    generator = np.random.default_rng(2)
+    for count in (1, 2, 3, 5, 20):
+        found = [compare_costs(*same_solver_twice(spread, count, generator)) for _ in range(1000)]
+        alarms = sum(one.verdict in ("first", "second") for one in found)
+        assert alarms <= (0 if count < LEAST else 65)  # 50 expected at most, of standard deviation 7
+
+
+def test_costs_that_differ_are_told_apart() -> None:
+    generator = np.random.default_rng(3)
+    for count, least in ((8, 0.4), (20, 0.75), (50, 0.95)):
+        hard = generator.lognormal(0.0, 1.0, (200, count))  # some targets are harder, for both
+        noise = generator.lognormal(0.0, 0.3, (2, 200, count))
+        found = [compare_costs(a, b) for a, b in zip(hard * noise[0], 1.5 * hard * noise[1], strict=True)]
+        assert np.mean([one.verdict == "first" for one in found]) > least
+        assert not any(one.verdict == "second" for one in found)
+
+
+def test_few_targets_are_called_too_few() -> None:
+    assert compare_costs(np.ones(5), np.full(5, 9.0)).verdict == "few"
+    assert compare_costs(np.ones(6), np.full(6, 9.0)).verdict == "first"
+    assert compare_costs(np.zeros(0), np.zeros(0)).verdict == "few"
+    assert "too few" in compare_paired(np.ones(5), np.zeros(5)).sentence("a", "b")
+    assert "too few" not in compare_paired(np.ones(6), np.zeros(6)).sentence("a", "b")
+
+
+def test_the_interval_of_a_difference_holds_it_as_often_as_it_says_and_agrees_with_the_verdict() -> None:
     generator = np.random.default_rng(1)
-    held = 0
-    for number in range(120):
-        low, high = mean_interval(generator.exponential(2.0, 80), rng=number)
-        held += low <= 2.0 <= high
-    assert 0.85 < held / 120 < 0.99
+    for count in (10, 60, 2500):
+        samples = generator.exponential(2.0, (200, count))
+        found = [compare_costs(np.zeros(count), sample - 0.4) for sample in samples]
+        held = np.mean([one.low <= 1.6 <= one.high for one in found])
+        assert 0.85 < held < 0.99
+        assert all((one.verdict == "noise") == (one.low <= 0.0 <= one.high) for one in found)

@@ -11,8 +11,8 @@ import pytest
 
 import memetik as mk
 from memetik.bench.scenarios import scenario
-from memetik.bench.tune import Confirmation, Setting, Try, measure, tune
-from memetik.bench.tune_output import pareto_front, tuning_page
+from memetik.bench.tune import REPEATS, Confirmation, Setting, Try, measure, pareto_front, rank, tune
+from memetik.bench.tune_output import tuning_page
 from memetik.bench.tune_space import Choice, Range, parse_range, space_of
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.solve.methods import METHODS, method_named
@@ -32,7 +32,8 @@ def test_a_bad_default_is_improved_and_confirmed(setting: Setting, tmp_path: Pat
     assert found.confirmation.verdict == "better"
     assert found.confirmation.tuned.score < found.confirmation.default.score
     assert found.best["local_iterations"] > 2
-    assert set(found.importances) == {"local_iterations", "progress"}
+    assert set(found.importances["score"]) == {"local_iterations", "progress"}
+    assert found.kept == found.tuned
     Preset(found.tuned).save(tmp_path / "best.json")
     problem, target = setting.scenario.problem, setting.scenario.of(0)
     solution = problem.solve(*target, method=str(tmp_path / "best.json"), evaluations=2000)
@@ -46,7 +47,12 @@ def test_a_bad_default_is_improved_and_confirmed(setting: Setting, tmp_path: Pat
 def test_the_winner_is_never_worse_than_the_default_where_it_was_measured(setting: Setting) -> None:
     found = tune(mk.methods.Memetic(), setting, space_of(mk.methods.Memetic(), ["population"]), trials=3)
     assert found.tries[0].parameters == {"population": mk.methods.Memetic().population}
-    assert found.confirmation.verdict in ("better", "noise", "worse")
+    default, best = (
+        np.mean([measure(setting, (mk.methods.Memetic(population=size), number, repeat, False))[0]
+                 for repeat in range(1, REPEATS + 1) for number in range(setting.count)])
+        for size in (mk.methods.Memetic().population, found.best["population"])
+    )  # fmt: skip
+    assert best <= default
 
 
 def test_a_failure_counts_as_the_budget(setting: Setting) -> None:
@@ -66,30 +72,69 @@ def test_parameters_that_do_not_go_together_cost_the_whole_budget(setting: Setti
 
 def test_two_objectives_keep_the_trade_offs(setting: Setting) -> None:
     method = mk.methods.Memetic()
-    found = tune(method, setting, space_of(method, ["population", "local_iterations"]), trials=6, two_objectives=True)
+    found = tune(method, setting, space_of(method, ["population", "local_iterations"]), trials=8, two_objectives=True)
+    points = [(one.failures, one.cost_of_solved) for one in found.tries]
+
+    def dominated(k: int) -> bool:
+        return any(other != points[k] and other[0] <= points[k][0] and other[1] <= points[k][1] for other in points)
+
     assert found.front
-    for k in found.front:
-        mine = found.tries[k]
-        assert not any(
-            o.failures <= mine.failures and o.cost_of_solved < mine.cost_of_solved and o.failures < mine.failures
-            for o in found.tries
-        )
+    assert not any(dominated(k) for k in found.front)
+    assert {points[k] for k in range(len(points)) if not dominated(k)} == {points[k] for k in found.front}
+    assert list(found.importances) == ["failures", "cost of the solved"]
+    assert "Best trade-offs" in tuning_page(found, "t")
 
 
-def test_verdicts_follow_the_differences() -> None:
-    noise = np.random.default_rng(0).normal(0.0, 1.0, 200)
-    yes = np.ones(200, dtype=bool)
-    base = Try({}, 10.0 + noise, yes)
-    better = Confirmation(base, Try({"a": 1}, 8.0 + np.roll(noise, 1), yes))
+@pytest.mark.parametrize(("rule", "chosen"), [("score", 1), ("failures", 2), ("cost", 3)])
+def test_the_rule_says_which_is_best(rule: str, chosen: int) -> None:
+    """Of tries with failures and costs of their own; the first is the default."""
+    budget, count = 100.0, 10
+    tries = [
+        Try({"a": k}, np.array([budget] * failed + [cost] * (count - failed)), np.arange(count) >= failed)
+        for k, (failed, cost) in enumerate([(2, 50.0), (1, 20.0), (0, 40.0), (2, 12.0), (5, 30.0)])
+    ]
+    ranked = sorted(tries, key=lambda one: rank(rule, one, tries[0]))
+    assert ranked[0].parameters == {"a": chosen}
+    assert rank(rule, tries[4], tries[0]) > rank(rule, tries[0], tries[0])
+
+
+def outcome(tuned: np.ndarray, rule: str = "score", solved: np.ndarray | None = None) -> Confirmation:
+    """Parameters against a default of about 10 on as many targets."""
+    base = 10.0 + np.random.default_rng(0).normal(0.0, 1.0, len(tuned))
+    yes = np.ones(len(tuned), dtype=bool)
+    return Confirmation(Try({}, base, yes), Try({"a": 1}, tuned, yes if solved is None else solved), rule)
+
+
+def test_verdicts_follow_the_differences_and_the_better_is_kept() -> None:
+    noise = np.random.default_rng(5).normal(0.0, 1.0, 200)
+    better, worse = outcome(8.0 + noise), outcome(12.0 + noise)
     assert better.verdict == "better"
+    assert better.kept is better.tuned
     assert better.sentence("ms", 1.0).startswith("Confirmed on 200 targets")
-    assert Confirmation(base, Try({"a": 1}, 12.0 + np.roll(noise, 1), yes)).verdict == "worse"
-    same = Confirmation(base, Try({"a": 1}, 10.0 + np.roll(noise, 1), yes))
-    assert same.verdict == "noise"
-    assert "within noise" in same.sentence("ms", 1.0)
-    nothing = Confirmation(base, Try({}, 8.0 + np.roll(noise, 1), yes))
-    assert nothing.verdict == "noise"
+    assert worse.verdict == "worse"
+    assert worse.kept is worse.default
+    assert "worse than the default" in worse.sentence("ms", 1.0)
+    base = outcome(noise).default.costs
+    for shift in (-0.02, 0.02):  # whatever was measured is kept only if it measured at least as well
+        alike = outcome(np.roll(base, 7) + shift)
+        assert alike.verdict == "noise"
+        assert "within noise" in alike.sentence("ms", 1.0)
+        assert alike.kept is (alike.tuned if shift < 0.0 else alike.default)
+    nothing = Confirmation(better.default, Try({}, 8.0 + noise, better.default.solved))
+    assert nothing.verdict == "same"
     assert "Nothing better" in nothing.sentence("ms", 1.0)
+    few = outcome(np.full(3, 1.0))
+    assert few.verdict == "few"
+    assert "too few" in few.sentence("ms", 1.0)
+
+
+def test_more_failures_are_worse_by_the_rules_that_look_at_them() -> None:
+    cheap, failing = np.full(200, 1.0), np.arange(200) >= 30
+    assert outcome(cheap, "score", failing).verdict == "better"
+    for rule in ("failures", "cost"):
+        worse = outcome(cheap, rule, failing)
+        assert worse.verdict == "worse"
+        assert worse.kept is worse.default
 
 
 def test_every_method_with_numbers_has_a_space_around_its_default() -> None:
@@ -118,8 +163,9 @@ def test_ranges_are_read_and_wrong_ones_told() -> None:
 
 
 def test_the_front_is_what_nobody_beats() -> None:
-    first, second = np.array([0.0, 1.0, 2.0, 1.0]), np.array([3.0, 2.0, 2.5, 1.0])
-    assert pareto_front(first, second).tolist() == [0, 3]
+    assert pareto_front([(0.0, 3.0), (1.0, 2.0), (2.0, 2.5), (1.0, 1.0)]) == [0, 3]
+    assert pareto_front([(0.0, 1.0), (0.5, 1.0), (0.0, 2.0)]) == [0]  # as good in one and worse in the other
+    assert pareto_front([(1.0, np.inf)]) == [0]
 
 
 def test_held_out_targets_are_needed(setting: Setting) -> None:

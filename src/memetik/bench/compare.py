@@ -1,29 +1,36 @@
-"""Two stores, or two solvers of one, compared target by target, with a word on what is noise."""
+"""Two stores, or two solvers of one, compared run by run and target by target, with a word on what is noise."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from memetik.bench.statistics import CONFIDENCE, Comparison, compare_paired, paired_p_value
-from memetik.bench.store import Store, Table
+from memetik.bench.statistics import LEAST, compare_costs, compare_paired, too_few
+from memetik.bench.store import Store
+from memetik.bench.summary import distinctions, recorded_settings, spent, target_means, unreached
 from memetik.errors import InvalidInputError, UnknownNameError
 
 
 @dataclass(frozen=True)
 class Row:
-    """Two solvers, or one in two stores, on the targets of a scenario that both were asked for.
+    """Two runs on the targets of a scenario that both were asked for.
 
-    Scores are seconds: the mean time, in which a failure counts as the timeout.
+    Scores are seconds: the mean time, in which a failure counts as the timeout. Settings are those in which runs of
+    the solver differ, in words.
     """
 
     robot: str
     scenario: str
+    timeout: float
+    seeding: str
     first: str
     second: str
+    first_settings: str
+    second_settings: str
     targets: int
     first_solved: float
     second_solved: float
@@ -36,56 +43,100 @@ class Row:
 def compare(
     first: str | os.PathLike[str], second: str | os.PathLike[str] | None = None, solvers: Sequence[str] = ()
 ) -> list[Row]:
-    """Compares all runs that two stores share (of the named solvers), or two named solvers within one store."""
-    with Store(first, must_exist=True) as store:
-        one = store.results()
+    """Compares all runs that two stores share (of the named solvers), or two named solvers within one store.
+
+    Solvers are named by label or by the beginning of a run's key. Of runs that differ in settings those with the same
+    settings are compared; all with each other where there are none.
+    """
+    one = _Side(first)
+    two = one if second is None else _Side(second)
     if second is None:
         if len(solvers) != 2:
             raise InvalidInputError("within one store, name the two solvers to compare: --solver A --solver B.")
-        for name in solvers:
-            if name not in one.label:
-                raise UnknownNameError("solver", name, str(first), np.unique(one.label).tolist())
-        pairs = [(one[one.label == solvers[0]], one[one.label == solvers[1]], solvers[0], solvers[1])]
+        asked = [(one.of(solvers[0]), one.of(solvers[1]))]
     else:
-        with Store(second, must_exist=True) as store:
-            two = store.results()
-        labels = [label for label in dict.fromkeys(one.label.tolist()) if not solvers or label in solvers]
-        pairs = [(one[one.label == x], two[two.label == x], x, x) for x in labels]
-    return [row for mine, other, a, b in pairs for row in _rows(mine, other, a, b)]
-
-
-def _rows(mine: Table, other: Table, first: str, second: str) -> list[Row]:
-    rows = []
-    setups = dict.fromkeys(zip(mine.robot, mine.scenario, mine.scenario_key, mine.timeout, mine.seeding, strict=True))
-    for robot, scenario, key, timeout, seeding in setups:
-        left, right = (
-            r[(r.scenario_key == key) & (r.timeout == timeout) & (r.seeding == seeding)] for r in (mine, other)
+        labels = solvers or list(dict.fromkeys(str(run.label) for run in one.runs))
+        asked = [(one.of(label), [run for run in two.runs if _named(run, label)]) for label in labels]
+    words = distinctions([*one.runs, *(two.runs if two is not one else ())])
+    pairs = [pair for mine, others in asked for pair in _pairs(mine, others)]
+    found = [row for a, b in pairs if (row := _row(one, a, two, b, words)) is not None]
+    if not found:
+        there = "" if two is one else f"; {second} has {two.words()}"
+        raise InvalidInputError(
+            "there is nothing to compare: no target was tried by both in the same scenario with the same timeout and "
+            f"seeding. {first} has {one.words()}{there}."
         )
-        shared = np.intersect1d(left.target, right.target)
-        if not len(shared):
-            continue
-        a, b = (np.array([r.solved[r.target == k].mean() for k in shared]) for r in (left, right))
-        times = [np.array([_spent(r[r.target == k], timeout).mean() for k in shared]) for r in (left, right)]
-        names = ("the first", "the second") if first == second else (first, second)
-        found = compare_paired(a, b)
-        verdict, chance = _verdict(found, times, names)
-        rows.append(Row(
-            str(robot), str(scenario), first, second, len(shared), float(a.mean()), float(b.mean()),
-            float(times[0].mean()), float(times[1].mean()), chance, f"{verdict} (p = {chance:.2g})",
-        ))  # fmt: skip
-    return rows
+    return found
 
 
-def _spent(rows: Table, timeout: float) -> np.ndarray:
-    """Seconds for each row; a failure counts as the timeout."""
-    return np.where(rows.solved, np.minimum(rows.time, timeout), timeout)
+class _Side:
+    """The runs and results of a store."""
+
+    def __init__(self, path: str | os.PathLike[str]):
+        self.path = path
+        with Store(path, must_exist=True) as store:
+            self.runs, self.results = store.runs(), store.results()
+
+    def of(self, name: str) -> list[Any]:
+        found = [run for run in self.runs if _named(run, name)]
+        if not found:
+            raise UnknownNameError("solver", name, str(self.path), np.unique(self.runs.label).tolist())
+        return found
+
+    def words(self) -> str:
+        """What there is."""
+        cases = list(
+            dict.fromkeys(f"{r.scenario} of {r.robot} ({1e3 * r.timeout:g} ms, {r.seeding})" for r in self.runs)
+        )
+        return ", ".join(cases[:4]) + (f" and {len(cases) - 4} more" if len(cases) > 4 else "") if cases else "no runs"
 
 
-def _verdict(rates: Comparison, times: list[np.ndarray], names: tuple[str, str]) -> tuple[str, float]:
+def _named(run: Any, name: str) -> bool:
+    return run.label == name or (len(name) >= 6 and run.run.startswith(name))
+
+
+def _pairs(mine: Sequence[Any], others: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Runs that can be compared."""
+    pairs = []
+    for a in mine:
+        there = [b for b in others if all(a[name] == b[name] for name in ("scenario_key", "timeout", "seeding"))]
+        alike = [b for b in there if _settings(a) == _settings(b)]
+        pairs += [(a, b) for b in alike or there]
+    return pairs
+
+
+def _settings(run: Any) -> dict[str, Any]:
+    """But for the solvers' own parameters, which are what is compared."""
+    return {name: value for name, value in recorded_settings(run).items() if name != "parameters"}
+
+
+def _row(one: _Side, a: Any, two: _Side, b: Any, words: dict[str, str]) -> Row | None:
+    sides = [(one.results, a), (two.results, b)]
+    left, right = (results[results.run == run.run] for results, run in sides)
+    scenario = np.concatenate([results[results.scenario_key == a.scenario_key] for results, _ in sides])
+    shared = np.setdiff1d(np.intersect1d(left.target, right.target), unreached(scenario.view(np.recarray)))
+    if not len(shared):
+        return None
+    solved = [target_means(rows.target, rows.solved, shared) for rows in (left, right)]
+    scores = [target_means(rows.target, spent(rows, a.timeout), shared) for rows in (left, right)]
+    names = ("the first", "the second") if a.label == b.label else (str(a.label), str(b.label))
+    verdict, chance = _verdict(solved, scores, names)
+    return Row(
+        str(a.robot), str(a.scenario), float(a.timeout), str(a.seeding), str(a.label), str(b.label), words[a.run],
+        words[b.run], len(shared), *(float(values.mean()) for values in (*solved, *scores)), chance, verdict,
+    )  # fmt: skip
+
+
+def _verdict(solved: list[np.ndarray], scores: list[np.ndarray], names: tuple[str, str]) -> tuple[str, float]:
     """Who solves more, or else who is faster, or that both are within noise; and the chance that it is noise."""
+    rates, times = compare_paired(*solved), compare_costs(*scores)
+    if rates.count < LEAST:
+        return too_few(rates.count), min(rates.p_value, times.p_value)
     if not rates.is_noise:
-        return f"{names[0] if rates.difference > 0.0 else names[1]} solves more", rates.p_value
-    chance = paired_p_value(times[0] - times[1])
-    if chance > 1.0 - CONFIDENCE:
-        return "within noise", min(rates.p_value, chance)
-    return f"both solve alike, {names[0] if times[0].mean() < times[1].mean() else names[1]} is faster", chance
+        who = names[0] if rates.difference > 0.0 else names[1]
+        return f"{who} solves more (p = {rates.p_value:.2g})", rates.p_value
+    if times.verdict == "noise":
+        chance = min(rates.p_value, times.p_value)
+        return f"within noise (p = {chance:.2g})", chance
+    who = names[0] if times.verdict == "first" else names[1]
+    return f"both solve alike, {who} is faster (p = {times.p_value:.2g})", times.p_value

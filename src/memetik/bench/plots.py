@@ -16,9 +16,8 @@ Figure = Any
 
 
 def look_of(contestant: Contestant, style: PlotStyle) -> Look:
-    """How a contestant is drawn: by its label, or by its solver's name."""
-    solver = str(contestant.rows.solver[0])
-    return style.looks.get(contestant.label) or style.looks.get(solver) or Look(contestant.label, "#444444")
+    """How a contestant is drawn."""
+    return style.looks.get(contestant.label) or Look(contestant.label, "#444444")
 
 
 def rate_over_time(case: Case, style: PlotStyle) -> Figure:
@@ -34,9 +33,9 @@ def rate_over_time(case: Case, style: PlotStyle) -> Figure:
         _curves(axis, case, style, lambda rows: rows.time * 1e3, grid * 1e3)
         axis.set_xlim(grid[0] * 1e3, grid[-1] * 1e3)
         axis.set_xlabel("time per target (ms)")
-    _logarithmic(axes[0], "x")
+    plain_logarithmic(axes[0], "x")
     axes[0].set_ylabel("share of targets solved")
-    _legend_below(figure)
+    legend_below(figure)
     return figure
 
 
@@ -54,10 +53,10 @@ def rate_over_candidates(case: Case, style: PlotStyle) -> Figure | None:
         most = max((int(values.max()) for values in counted if len(values)), default=10)
         grid = np.unique(np.geomspace(1, max(most, 10), 100).round())
         _curves(axis, case, style, _column(name, offset), grid, name)
-        _logarithmic(axis, "x", counts=True)
+        plain_logarithmic(axis, "x", counts=True)
         axis.set_xlabel(label)
     figure.axes[0].set_ylabel("share of targets solved")
-    _legend_below(figure)
+    legend_below(figure)
     return figure
 
 
@@ -91,7 +90,7 @@ def time_boxes(case: Case, style: PlotStyle) -> Figure:
         boxes["boxes"][0].set_facecolor(look_of(contestant, style).color)
         boxes["boxes"][0].set_alpha(0.75)
     _name_ticks(axis, case, style)
-    _logarithmic(axis, "y")
+    plain_logarithmic(axis, "y")
     axis.set_ylabel("time of solved targets (ms)")
     axis.grid(axis="y", alpha=0.3)
     return figure
@@ -108,7 +107,7 @@ def profile(case: Case, style: PlotStyle) -> Figure | None:
     for contestant in case.contestants:
         look = look_of(contestant, style)
         axis.plot(ratios, curves[contestant.label], color=look.color, linestyle=look.style, label=look.label)
-    _logarithmic(axis, "x")
+    plain_logarithmic(axis, "x")
     axis.set_ylim(-0.02, 1.04)
     axis.set_xlabel("time, as a multiple of the fastest solver's on the target")
     axis.set_ylabel("share of targets")
@@ -146,7 +145,7 @@ def time_shares(case: Case, style: PlotStyle) -> Figure | None:
         right.hist(
             np.maximum(values, 1), bins, histtype="step", color=look.color, linestyle=look.style, label=look.label
         )
-    _logarithmic(right, "x", counts=True)
+    plain_logarithmic(right, "x", counts=True)
     right.set_xlabel("evaluations per target")
     right.set_ylabel("targets")
     if counted:
@@ -157,31 +156,57 @@ def time_shares(case: Case, style: PlotStyle) -> Figure | None:
 
 
 def overview_bars(cases: Sequence[Case], style: PlotStyle) -> Figure:
-    """The share solved by every solver in every case."""
+    """The share solved by every solver in every case: rows of bars, as many cases in each as have room."""
     labels = list(dict.fromkeys(c.label for case in cases for c in case.contestants))
-    figure = new_figure(max(6.0, min(14.0, 0.22 * len(labels) * len(cases) + 2.0)), 3.6)
-    axis = figure.subplots()
+    looks = {c.label: look_of(c, style) for case in cases for c in case.contestants}
+    in_row = max(1, min(len(cases), int(_OVERVIEW_WIDTH / max(0.16 * len(labels) + 0.15, 0.5))))
+    rows = [cases[k : k + in_row] for k in range(0, len(cases), in_row)]
+    wide = max(6.0, min(_OVERVIEW_WIDTH + 1.0, max(0.22 * len(labels), 0.45) * in_row + 2.0))
+    names = [_tick_name(case, cases) for case in cases]
+    turned = 0.075 * max(len(line) for name in names for line in name.split("\n")) > 0.9 * (wide - 1.0) / in_row
+    if turned:  # lines that lie aslant run into each other
+        names = [name.replace("\n", ", ") for name in names]
+    height = 2.2 + (0.05 * max(map(len, names)) if turned else 0.35)
+    figure = new_figure(wide, height * len(rows) + _legend_height(labels, wide))
     width = 0.84 / max(len(labels), 1)
-    for k, label in enumerate(labels):
-        drawn = False
-        for place, case in enumerate(cases):
+    for number, (axis, row) in enumerate(zip(np.atleast_1d(figure.subplots(len(rows), 1)), rows, strict=True)):
+        for place, case in enumerate(row):
             for contestant in case.contestants:
-                if contestant.label != label:
-                    continue
                 rate, low, high = rate_and_interval(contestant)
-                look = look_of(contestant, style)
-                x = place - 0.42 + (k + 0.5) * width
-                axis.bar(x, rate, width, color=look.color, label=None if drawn else look.label)
+                x = place - 0.42 + (labels.index(contestant.label) + 0.5) * width
+                axis.bar(x, rate, width, color=looks[contestant.label].color)
                 axis.errorbar(x, rate, [[max(rate - low, 0.0)], [max(high - rate, 0.0)]], color="#333", linewidth=0.7)
-                drawn = True
-    several = len({case.robot for case in cases}) > 1
-    names = [f"{case.scenario}\n{case.robot}" if several else case.scenario for case in cases]
-    axis.set_xticks(range(len(cases)), names, rotation=30 if len(cases) > 6 else 0, fontsize=8)
-    axis.set_ylim(0.0, 1.05)
-    axis.set_ylabel("share of targets solved")
-    axis.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=min(len(labels), 6), frameon=False, fontsize=8)
+        axis.set_xticks(
+            range(len(row)), names[number * in_row :][: len(row)], rotation=40 if turned else 0,
+            ha="right" if turned else "center", rotation_mode="anchor" if turned else "default", fontsize=8,
+        )  # fmt: skip
+        axis.set_xlim(-0.6, in_row - 0.4)
+        axis.set_ylim(0.0, 1.05)
+        axis.set_ylabel("share solved")
+        axis.spines[["top", "right"]].set_visible(False)
+    from matplotlib.patches import Patch
+
+    handles = [Patch(color=looks[label].color, label=label) for label in labels]
+    figure.legend(handles=handles, loc="outside lower center", ncols=_legend_columns(labels, wide), frameon=False,
+                  fontsize=8)  # fmt: skip
     return figure
+
+
+_OVERVIEW_WIDTH = 13.0  # inches
+
+
+def _tick_name(case: Case, cases: Sequence[Case]) -> str:
+    several = len({other.robot for other in cases}) > 1
+    return "\n".join(filter(None, (case.scenario, case.robot if several else "", case.detail)))
+
+
+def _legend_columns(labels: Sequence[str], width: float) -> int:
+    """How many entries of a legend fit side by side, inches."""
+    return max(1, min(len(labels), int(width / (0.075 * max(map(len, labels), default=1) + 0.55))))
+
+
+def _legend_height(labels: Sequence[str], width: float) -> float:
+    return 0.12 + 0.17 * -(-len(labels) // _legend_columns(labels, width))
 
 
 FIGURES: dict[str, tuple[str, Callable[[Case, PlotStyle], Figure | None]]] = {
@@ -248,22 +273,36 @@ def _curves(
     axis.grid(alpha=0.3)
 
 
-def _legend_below(figure: Any) -> None:
-    """One legend for all axes of a figure, under them."""
-    lines = {line.get_label(): line for axis in figure.axes for line in axis.get_lines()}
-    figure.get_layout_engine().set(rect=(0.0, 0.09, 1.0, 1.0))
-    figure.legend(lines.values(), lines.keys(), loc="lower center", ncols=len(lines), frameon=False, fontsize=8)
+def legend_below(figure: Any) -> None:
+    """One legend for all axes of a figure, under them, in as many rows as it takes."""
+    lines = {str(line.get_label()): line for axis in figure.axes for line in axis.get_lines()}
+    names = list(lines)
+    width, height = figure.get_size_inches()
+    needed = _legend_height(names, width)
+    figure.set_size_inches(width, height + needed - _legend_height(names[:1], width))
+    figure.get_layout_engine().set(rect=(0.0, needed / figure.get_size_inches()[1], 1.0, 1.0))
+    figure.legend(lines.values(), names, loc="lower center", ncols=_legend_columns(names, width), frameon=False,
+                  fontsize=8)  # fmt: skip
 
 
-def _logarithmic(axis: Any, which: Literal["x", "y"], counts: bool = False) -> None:
+def plain_logarithmic(axis: Any, which: Literal["x", "y"], counts: bool = False) -> None:
     """A logarithmic scale with plain numbers, or with 10 k and 1 M: powers are set as formulas, which takes longer than
-    all else."""
-    from matplotlib.ticker import EngFormatter
+    all else. Within two powers of ten 2 and 5 are told, too, and all digits where there is no such number."""
+    from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator
 
     axis.set(**{f"{which}scale": "log"})
     scale = axis.xaxis if which == "x" else axis.yaxis
     scale.set_major_formatter(EngFormatter() if counts else "{x:g}")
-    scale.set_minor_formatter("")
+
+    def between(value: float, _: Any = None) -> str:
+        low, high = sorted(scale.get_view_interval())
+        digit = round(value / 10.0 ** np.floor(np.log10(value) + 1e-9))
+        wanted = range(2, 10) if high < 5.0 * low else (2, 5) if high < 100.0 * low else ()
+        return f"{value:g}" if digit in wanted and not counts else ""
+
+    scale.set_minor_locator(LogLocator(subs=range(2, 10)))
+    scale.set_minor_formatter(FuncFormatter(between))
+    axis.tick_params(axis=which, which="minor", labelsize=8)
 
 
 def _name_ticks(axis: Any, case: Case, style: PlotStyle) -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,18 +62,28 @@ class PlotStyle:
         """The same for some robots, scenarios and solvers only, where any are named."""
         looks: Mapping[str, Look] = self.looks
         if solvers:
-            complete = self.completed(solvers).looks
-            looks = {name: complete[name] for name in solvers}
+            complete = self.completed([(name, (name,)) for name in solvers]).looks
+            looks = {name: self.looks.get(name) or complete[name] for name in solvers}
         return PlotStyle(looks, tuple(robots) or self.robots, tuple(scenarios) or self.scenarios, self.zooms)
 
-    def completed(self, names: Sequence[str]) -> PlotStyle:
-        """The same with a look for each of these names."""
-        looks = dict(self.looks)
-        for name in names:
-            if name not in looks:
+    def completed(self, labels: Sequence[tuple[str, Sequence[str]]]) -> PlotStyle:
+        """The same with a look for each label, by that label. Each comes with the names it may have in this style."""
+        looks: dict[str, Look] = {}
+        for label, names in labels:
+            if label in looks:
+                continue
+            known = next((self.looks[name] for name in names if name in self.looks), None)
+            if known is None:
                 number = len(looks)
                 line = LINES[(number // len(PALETTE)) % len(LINES)]
-                looks[name] = Look(name, PALETTE[number % len(PALETTE)], line)
+                looks[label] = Look(label, PALETTE[number % len(PALETTE)], line)
+            else:
+                # Several runs of one solver share its colour and have lines of their own.
+                used = [look.style for look in looks.values() if look.color == known.color]
+                free = [style for style in LINES if style not in used]
+                looks[label] = replace(
+                    known, label=label, style=known.style if label == known.label else (*free, known.style)[0]
+                )
         return PlotStyle(looks, self.robots, self.scenarios, self.zooms)
 
 

@@ -26,6 +26,9 @@ from memetik.errors import InvalidInputError
 from memetik.goals import AlignAxis, Pose, Position
 from memetik.goals.checks import as_direction
 from memetik.robot.transforms import inverse
+from memetik.scene.allowed import default_pairs, pairs_always_within
+from memetik.scene.fast import FastModel
+from memetik.scene.scene import ordered_pair
 from memetik.scene.surroundings import surface_frames
 from memetik.solve.problem import Problem
 
@@ -42,6 +45,9 @@ BATCH = 512
 
 STANDOFF_GAP = 0.005
 """Metres between the tool and the surface where no standoff is given."""
+
+SURFACE = "surface"
+"""The name of the studied mesh in the scene and in pictures."""
 
 NEIGHBOURS = 8
 SEEDS = 2
@@ -99,6 +105,14 @@ class ReachSetup:
         return Problem(self.robot, self.goals, scene=self.scene)
 
     @cached_property
+    def measured(self) -> FastModel:
+        """What clearance is measured in: the scene, but for the tool against the studied surface, which the standoff
+        alone keeps apart."""
+        robot, margin = self.robot, _confinement(self).margin
+        tool = {ordered_pair(name, SURFACE) for name in tool_links(robot, self.link)}
+        return FastModel(robot, self.scene, allowed=default_pairs(robot) | pairs_always_within(robot, margin) | tool)
+
+    @cached_property
     def reference(self) -> float:
         """The manipulability that counts as full."""
         return manipulability_reference(self.robot, self.link)
@@ -123,7 +137,7 @@ class ReachSetup:
         return np.ascontiguousarray(before), np.ascontiguousarray(-normals)
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("arm", "confined", "reference")
+        derived = ("arm", "confined", "measured", "reference")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
 
@@ -288,18 +302,22 @@ def least_standoff(robot: Robot, link: str, axis: Any = "z") -> float:
     from memetik.bench.viewer import shape_triangles
 
     direction = as_direction(axis, "the axis")
-    index, axes = robot.link_index(link), robot.tree.link_axes
     to_link = inverse(robot.pose(link, robot.neutral))
     reach = 0.0
-    for number, other in enumerate(robot.description.links):
-        if axes[number] != axes[index]:
-            continue
-        pose = to_link @ robot.pose(other.name, robot.neutral)
-        for geometry in other.collisions:
+    for name in tool_links(robot, link):
+        pose = to_link @ robot.pose(name, robot.neutral)
+        for geometry in robot.description.links[robot.link_index(name)].collisions:
             placed = pose @ geometry.origin
             points = shape_triangles(geometry.shape)[0] @ placed[:3, :3].T + placed[:3, 3]
             reach = max(reach, float((points @ direction).max()))
     return reach + STANDOFF_GAP
+
+
+def tool_links(robot: Robot, link: str) -> list[str]:
+    """The names of a link and of those that are fixed to it."""
+    axes = robot.tree.link_axes
+    own = axes[robot.link_index(link)]
+    return [other.name for number, other in enumerate(robot.description.links) if axes[number] == own]
 
 
 def _confinement(setup: ReachSetup) -> Any:
@@ -328,7 +346,7 @@ def _scores(setup: ReachSetup, q: np.ndarray, reached: np.ndarray) -> Scores:
         parts["manipulability"][reached] = np.clip(measure / setup.reference, 0.0, 1.0)
         parts["margin"][reached] = joint_margins(setup.robot, setup.link, good)
         if setup.scene is not None:
-            parts["clearance"][reached] = _confinement(setup).certain.clearance(good, limit=Scores.FULL_CLEARANCE)
+            parts["clearance"][reached] = setup.measured.clearance(good, limit=Scores.FULL_CLEARANCE)
     return combined(parts, setup.weights, reached)
 
 

@@ -26,16 +26,22 @@ SCORE_WEIGHT = 0.2
 _ELITE = 0.25
 _SAMPLE = 120
 _LITTLE_WORK = 400  # evaluations
+_GENERATIONS = 6
+_LEAST_GENERATION = 4  # places
 
 
 @dataclass(frozen=True)
 class Region:
-    """Where a base may stand: (lower, upper) of x, y, z in metres and of yaw in radians; equal ones hold it."""
+    """Where a base may stand: (lower, upper) of x, y, z in metres and of yaw in radians; equal ones hold it.
+
+    tilt: roll and pitch of the base, radians, the same everywhere: an arm on a wall turns about the vertical with it.
+    """
 
     x: tuple[float, float]
     y: tuple[float, float]
     z: tuple[float, float] = (0.0, 0.0)
     yaw: tuple[float, float] = (-math.pi, math.pi)
+    tilt: tuple[float, float] = (0.0, 0.0)
 
     def __post_init__(self) -> None:
         for name in COORDINATES:
@@ -58,6 +64,7 @@ class Place:
     at: tuple[float, float, float, float]
     coverage: float
     score: float
+    tilt: tuple[float, float] = (0.0, 0.0)
 
     @property
     def value(self) -> float:
@@ -65,7 +72,7 @@ class Place:
 
     @property
     def pose(self) -> np.ndarray:
-        return base_pose(self.at)
+        return base_pose(self.at, self.tilt)
 
 
 @dataclass(frozen=True)
@@ -76,10 +83,17 @@ class Placement:
     best: tuple[tuple[Place, ReachResult], ...]
 
 
-def base_pose(at: Sequence[float]) -> np.ndarray:
-    """The pose of a base at (x, y, z, yaw)."""
+def base_pose(at: Sequence[float], tilt: Sequence[float] = (0.0, 0.0)) -> np.ndarray:
+    """The pose of a base at (x, y, z, yaw) with roll and pitch."""
     x, y, z, yaw = (float(value) for value in at)
-    return transform((x, y, z), rpy=(0.0, 0.0, yaw))
+    return transform((x, y, z), rpy=(float(tilt[0]), float(tilt[1]), yaw))
+
+
+def base_coordinates(pose: np.ndarray) -> tuple[tuple[float, float, float, float], tuple[float, float]]:
+    """(x, y, z, yaw) and the tilt (roll, pitch) of a base."""
+    yaw, pitch = math.atan2(pose[1, 0], pose[0, 0]), math.atan2(-pose[2, 0], math.hypot(pose[0, 0], pose[1, 0]))
+    x, y, z = (float(value) for value in pose[:3, 3])
+    return (x, y, z, yaw), (math.atan2(pose[2, 1], pose[2, 2]), pitch)
 
 
 def place_base(
@@ -88,19 +102,20 @@ def place_base(
     normals: np.ndarray,
     region: Region,
     *,
-    generations: int = 6,
-    population: int = 32,
+    places: int = 192,
     finalists: int = 3,
     passes: int = 3,
     workers: Workers | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Placement:
-    """Looks for the best place in a region; generations x population places are looked at.
+    """Looks for the best place in a region.
 
-    finalists: how many are studied with all targets.
+    places     how many are looked at, in as many generations as leave each a few places.
+    finalists  how many are studied with all targets.
     """
-    if generations < 1 or population < 4:
-        raise InvalidInputError("the search for a base needs at least one generation of four places.")
+    if places < _LEAST_GENERATION:
+        raise InvalidInputError(f"the search for a base looks at least at {_LEAST_GENERATION} places, not {places}.")
+    sizes = [len(part) for part in np.array_split(range(places), min(_GENERATIONS, places // _LEAST_GENERATION))]
     workers = workers or Workers()
     probe = replace(
         setup,
@@ -111,29 +126,29 @@ def place_base(
     chosen = generator.permutation(len(points))[:_SAMPLE]
     sample = (points[chosen], normals[chosen])
     low, high = region.bounds.T
-    places: list[Place] = []
-    for number in range(generations):
-        if number == 0:
-            drawn = low + (high - low) * _even(population, generator)
+    looked_at: list[Place] = []
+    for size in sizes:
+        if not looked_at:
+            drawn = low + (high - low) * _even(size, generator)
         else:
-            drawn = _around(places, population, low, high, generator)
-        attempts = [Attempt(*sample, None, 0, base_pose(at)) for at in drawn]
-        judged: list[Place | None] = [None] * population
+            drawn = _around(looked_at, size, low, high, generator)
+        attempts = [Attempt(*sample, None, 0, base_pose(at, region.tilt)) for at in drawn]
+        judged: list[Place | None] = [None] * size
         for k, (state, _, scores) in workers.run(try_targets, probe, attempts):
             reached = state == REACHED
             x, y, z, yaw = drawn[k].tolist()
-            judged[k] = Place((x, y, z, yaw), float(reached.mean()), float(scores.score.mean()))
+            judged[k] = Place((x, y, z, yaw), float(reached.mean()), float(scores.score.mean()), region.tilt)
             if progress is not None:
                 progress(1)
-        places += [place for place in judged if place is not None]
-    ranked = sorted(places, key=lambda place: -place.value)
+        looked_at += [place for place in judged if place is not None]
+    ranked = sorted(looked_at, key=lambda place: -place.value)
     studied = []
     for place in _apart(ranked, finalists, low, high):
         moved = replace(setup, robot=setup.robot.at(place.pose))
         result = reach_study(moved, points, normals, passes=passes, workers=workers)
-        studied.append((Place(place.at, result.coverage, float(result.score.mean())), result))
+        studied.append((replace(place, coverage=result.coverage, score=float(result.score.mean())), result))
     studied.sort(key=lambda pair: -pair[0].value)
-    return Placement(tuple(places), tuple(studied))
+    return Placement(tuple(looked_at), tuple(studied))
 
 
 def _even(count: int, generator: np.random.Generator) -> np.ndarray:

@@ -21,6 +21,7 @@ from memetik.solve.problem import Problem
 
 if TYPE_CHECKING:
     from memetik.robot.robot import Robot
+    from memetik.scene.scene import Scene
 
 MOST_CELLS = 4_000_000
 BATCH = 2048
@@ -94,6 +95,7 @@ class _Work:
     evaluations: int
     rng: int
     self_collision: bool
+    scene: Scene | None
 
     @cached_property
     def place(self) -> Problem:
@@ -106,16 +108,17 @@ class _Work:
         return Problem(self.robot, [Position(self.link), AlignAxis(self.link, axis=self.axis)])
 
     @cached_property
-    def itself(self) -> Any:
-        """The robot against itself; None where that does not count, or where it has no shapes."""
+    def obstacles(self) -> Any:
+        """The robot against itself and the scene; None where neither counts, or where it has no shapes."""
         from memetik.scene.fast import FastModel
 
-        if not self.self_collision or not any(link.collisions for link in self.robot.description.links):
+        shaped = any(link.collisions for link in self.robot.description.links)
+        if not shaped or not (self.self_collision or self.scene):
             return None
-        return FastModel(self.robot, None, "tight", self_collision=True)
+        return FastModel(self.robot, self.scene, "tight", self_collision=self.self_collision)
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("place", "pointing", "itself")
+        derived = ("place", "pointing", "obstacles")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
 
@@ -128,6 +131,7 @@ def reach_map(
     axis: Any = "z",
     evaluations: int = 300,
     self_collision: bool = True,
+    scene: Scene | None = None,
     rng: int = 0,
     threads: int = 1,
     workers: Workers | None = None,
@@ -139,6 +143,7 @@ def reach_map(
     directions      how many directions of the link's `axis` are tried in each cell.
     evaluations     bound on the work for one of them.
     self_collision  whether postures in which the robot touches itself do not count.
+    scene           what must not be touched besides.
     threads         of this process; the map does not depend on them nor on the workers.
     progress        called with the share of the work that came to its end.
     """
@@ -147,7 +152,7 @@ def reach_map(
         raise InvalidInputError("a map needs cells of positive size and at least one direction.")
     origin, shape = _grid(robot, link, size)
     centres = origin + (np.stack(np.meshgrid(*(np.arange(n) for n in shape), indexing="ij"), -1) + 0.5) * size
-    work = _Work(robot, link, axis, evaluations, rng, self_collision)
+    work = _Work(robot, link, axis, evaluations, rng, self_collision, scene)
     workers = workers or Workers()
     points = centres.reshape(-1, 3)
     near = np.linalg.norm(points - robot.base_pose[:3, 3], axis=1) <= _farthest(robot, link) + size
@@ -192,7 +197,7 @@ def even_directions(count: int) -> np.ndarray:
 def _solve_part(work: _Work, part: tuple[np.ndarray, np.ndarray | None, int, int]) -> np.ndarray:
     points, ray, stream, threads = part
     problem = work.place if ray is None else work.pointing
-    valid = None if work.itself is None else lambda q: ~work.itself.collides(q)
+    valid = None if work.obstacles is None else lambda q: ~work.obstacles.collides(q)
     targets = (np.ascontiguousarray(points),) if ray is None else (np.ascontiguousarray(points), ray)
     batch = problem.solve(*targets, evaluations=work.evaluations, rng=(work.rng, stream), threads=threads, valid=valid)
     return batch.success

@@ -8,10 +8,11 @@ import numpy as np
 
 from memetik.bench.reach_map import PLANES, ReachMap
 from memetik.bench.report_page import colormap, heading, new_figure, page, paragraph, picture, table
-from memetik.bench.viewer import Part, link_poses, parts_html, robot_parts, viewer_script
+from memetik.bench.viewer import Part, link_poses, parts_html, robot_parts, scene_parts, viewer_script
 
 if TYPE_CHECKING:
     from memetik.robot.robot import Robot
+    from memetik.scene.scene import Scene
 
 COLORMAP = "turbo"
 _MOST_CELLS_SHOWN = 60_000
@@ -38,7 +39,7 @@ def map_figure(robot: Robot, found: ReachMap) -> Any:
     return figure
 
 
-def map_page(robot: Robot, found: ReachMap) -> str:
+def map_page(robot: Robot, found: ReachMap, scene: Scene | None = None) -> str:
     """The map as a page: the cells to turn about and to cut open, projections, figures."""
     summary = found.summary()
     words = (
@@ -47,7 +48,7 @@ def map_page(robot: Robot, found: ReachMap) -> str:
         f"{summary['dexterous_volume']:.3g} cubic metres."
     )
     neutral = link_poses(robot, robot.neutral)
-    parts = [*robot_parts(robot, (0.35, 0.38, 0.42, 1.0)), cells_part(found)]
+    parts = [*robot_parts(robot, (0.35, 0.38, 0.42, 1.0)), *scene_parts(scene, robot), cells_part(found)]
     body = [
         paragraph(words),
         paragraph("The cells are cut open; move the cut, or choose none, in the corner of the view.", "note"),

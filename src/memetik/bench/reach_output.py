@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memetik.bench.reach import BLOCKED, REACHED, STATES, ReachResult, ReachSetup
+from memetik.bench.reach import BLOCKED, REACHED, STATES, SURFACE, ReachResult, ReachSetup
 from memetik.bench.report_page import colormap, heading, new_figure, page, paragraph, picture, table
 from memetik.bench.viewer import Part, arrows, link_poses, parts_html, placed, robot_parts, scene_parts, viewer_script
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from memetik.scene.objects import TriangleMesh
 
 STATE_COLORS = {"out of reach": (0.55, 0.55, 0.58, 1.0), "blocked": (0.78, 0.16, 0.16, 1.0)}
-SURFACE = "surface"
-"""The name of the studied mesh in the scene and in pictures."""
 
 _MOST_FACES = 200_000
 _SHOWN_POSTURES = 40
@@ -101,21 +99,28 @@ def sentence(setup: ReachSetup, result: ReachResult) -> str:
     return words
 
 
-def reach_figure(title: str, setup: ReachSetup, mesh: TriangleMesh, result: ReachResult) -> Any:
-    """The heat map from two sides, with the robot in the posture of its best target, and a key to the colours."""
+def reach_figure(
+    title: str, setup: ReachSetup, mesh: TriangleMesh, result: ReachResult, found: Placement | None = None
+) -> Any:
+    """The heat map from two sides, with the robot in the posture of its best target, and a key to the colours; the
+    places that were looked at, where there were any."""
     from memetik.bench.viewer_image import draw_parts
 
     best = result.q[int(np.argmax(result.score))] if result.reached.any() else setup.robot.neutral
     poses = link_poses(setup.robot, best)
     surface = heat_part(mesh, result)
     others = placed([*robot_parts(setup.robot), *scene_parts(without_surface(setup), setup.robot)], poses)
-    figure = new_figure(12.0, 5.4)
-    axes = figure.subplots(1, 2)
+    figure = new_figure(12.0 if found is None else 18.0, 5.4)
+    left, right = (figure, None) if found is None else figure.subfigures(1, 2, width_ratios=(12.0, 6.0))
+    axes = left.subplots(1, 2)
     for axis, azimuth in zip(axes, (-0.9, -0.9 + math.pi), strict=True):
         axis.imshow(draw_parts([surface, *others], size=(640, 520), azimuth=azimuth))
         axis.set_axis_off()
-    _color_key(figure, axes, result)
-    figure.suptitle(f"{title}: {result.coverage:.1%} of {len(result.state)} targets reached")
+    _color_key(left, axes, result)
+    left.suptitle(f"{title}: {result.coverage:.1%} of {len(result.state)} targets reached")
+    if found is not None and right is not None:
+        _draw_places(right, found, mesh)
+        right.suptitle(f"{len(found.looked_at)} places from above")
     return figure
 
 
@@ -268,9 +273,14 @@ def placement_html(found: Placement, mesh: TriangleMesh) -> list[str]:
 
 def placement_figure(found: Placement, mesh: TriangleMesh) -> Any:
     """Bases from above, coloured by the share of targets they reach, with the outline of the surface."""
+    figure = new_figure(7.0, 5.4)
+    _draw_places(figure, found, mesh)
+    return figure
+
+
+def _draw_places(figure: Any, found: Placement, mesh: TriangleMesh) -> None:
     at = np.array([place.at for place in found.looked_at])
     coverage = np.array([place.coverage for place in found.looked_at])
-    figure = new_figure(7.0, 5.4)
     axis = figure.subplots()
     triangles = mesh.triangles[:: max(1, len(mesh.faces) // 4000), :, :2]
     from matplotlib.collections import PolyCollection
@@ -290,4 +300,3 @@ def placement_figure(found: Placement, mesh: TriangleMesh) -> Any:
     axis.set_ylabel("y (m)")
     axis.legend(loc="best", frameon=False)
     figure.colorbar(shown, label="share of sampled targets reached")
-    return figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +23,7 @@ from memetik.bench.report_page import (
     text,
     write_figure,
 )
-from memetik.bench.report_scene import cross_section, scene_html
+from memetik.bench.report_scene import cross_section, scenario_of, scene_html
 from memetik.bench.report_tables import Table, case_tables, findings, overview_table
 from memetik.bench.viewer import viewer_script
 from memetik.files import write_whole
@@ -36,12 +37,9 @@ Progress = Callable[[str], None]
 def styled_cases(store: Store, style: PlotStyle | None = None) -> tuple[list[Case], PlotStyle]:
     """What a style asks for, in its order, and a style with a look for everything in it."""
     style = style or PlotStyle()
-    cases = read_cases(store, robots=style.robots, scenarios=style.scenarios, solvers=style.solvers)
-    if style.scenarios:
-        cases.sort(key=lambda case: (style.scenarios or ()).index(case.scenario))
-    known = set(style.looks)
-    labels = [c.label for case in cases for c in case.contestants if str(c.rows.solver[0]) not in known]
-    return cases, style.completed(list(dict.fromkeys(labels)))
+    labels = {name: look.label for name, look in style.looks.items()}
+    cases = read_cases(store, robots=style.robots, scenarios=style.scenarios, solvers=style.solvers, labels=labels)
+    return cases, style.completed([(c.label, c.names) for case in cases for c in case.contestants])
 
 
 def report_page(
@@ -78,7 +76,7 @@ def write_report(
     view: bool = True,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Writes the report to files: .html, .pdf, or a folder for PNG files. Gives what was written."""
+    """Writes the report to files: .html, .pdf, or a folder for PNG files and tables. Gives what was written."""
     written: list[Path] = []
     for path in map(Path, paths):
         if path.suffix.lower() in (".html", ".htm"):
@@ -89,6 +87,7 @@ def write_report(
             path.mkdir(parents=True, exist_ok=True)
             for name, figure in _figures(store, style, progress):
                 written.append(write_figure(path / f"{name}.png", figure))
+            written += _write_tables(path, store, style)
     return written
 
 
@@ -108,10 +107,12 @@ def _case_html(store: Store, case: Case, style: PlotStyle, there: set[str] | Non
     drawn = [heading(title, 3) + picture(figure, f"{title}, {case.title}") for title, figure in figures if figure]
     parts.append('<div class="row">' + "".join(f"<div>{figure}</div>" for figure in drawn) + "</div>")
     if there is not None:
-        viewer = scene_html(store, case, there)
-        if viewer is not None:
-            parts += [heading("Targets on the scene", 3), viewer]
-        section = cross_section(store, case, case.contestants[0].label)
+        parts.append(heading("Targets on the scene", 3))
+        scenario = scenario_of(store, case)
+        if isinstance(scenario, str):
+            return [*parts, paragraph(f"There is no view: the scenario cannot be made again here. {scenario}", "note")]
+        parts.append(scene_html(store, case, scenario, there))
+        section = cross_section(store, case, scenario)
         if section is not None:
             parts += [heading("Cross-section", 3), picture(section, f"cross-section, {case.title}", vector=False)]
     return parts
@@ -122,7 +123,10 @@ def _html(entry: Table) -> str:
 
 
 def _title(case: Case) -> str:
-    return f"{case.title}: {len(case.targets)} targets, {case.timeout * 1e3:g} ms, seeds {case.seeding}"
+    """The case with all that was asked, which its short title tells in part."""
+    return (
+        f"{case.robot}, {case.scenario}: {len(case.targets)} targets, {case.timeout * 1e3:g} ms, {case.seeding} seeds"
+    )
 
 
 def _machines_html(store: Store) -> list[str]:
@@ -157,17 +161,38 @@ def _figures(store: Store, style: PlotStyle | None, progress: Progress | None) -
     for case in cases:
         if progress is not None:
             progress(case.title)
-        stem = "-".join(_file_name(part) for part in (case.robot, case.scenario))
-        if sum((other.robot, other.scenario) == (case.robot, case.scenario) for other in cases) > 1:
-            stem += f"-{case.timeout:g}s-{case.seeding}-{case.scenario_key[:4]}"
+        stem = _stem(case)
         for name, (title, draw) in FIGURES.items():
             figure = draw(case, style)
             if figure is not None:
                 figure.suptitle(f"{case.title}: {title.lower()}", fontsize=10)
                 yield f"{stem}-{name}", figure
-        section = cross_section(store, case, case.contestants[0].label)
+        scenario = scenario_of(store, case)
+        section = None if isinstance(scenario, str) else cross_section(store, case, scenario)
         if section is not None:
             yield f"{stem}-section", section
+
+
+def _write_tables(folder: Path, store: Store, style: PlotStyle | None) -> list[Path]:
+    """The tables beside the pictures, as CSV, and the sentences as text."""
+    cases, _ = styled_cases(store, style)
+    written = [write_whole(folder / "overview.csv", _csv(overview_table(cases)))]
+    for case in cases:
+        for name, entry in zip(("times", "candidates", "quality"), case_tables(case), strict=True):
+            written.append(write_whole(folder / f"{_stem(case)}-{name}.csv", _csv(entry)))
+        lines = [_title(case), *findings(case)]
+        written.append(write_whole(folder / f"{_stem(case)}.txt", "\n".join(lines) + "\n"))
+    return written
+
+
+def _csv(entry: Table) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows([entry.columns, *entry.rows])
+    return buffer.getvalue()
+
+
+def _stem(case: Case) -> str:
+    return "-".join(_file_name(part) for part in (case.robot, case.scenario, case.detail) if part)
 
 
 def _file_name(name: str) -> str:

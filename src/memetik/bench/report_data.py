@@ -1,34 +1,43 @@
 """Results of a store, ordered for reading: cases, each with the solvers that were compared on it.
 
 A case is a scenario of a robot with a timeout and a seed strategy. Rates count targets that are reachable as far as
-anybody knows: those for which a long search found no posture are left out, unless one of the solvers found one.
+anybody knows: `summary.unreached` says which are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memetik.bench.summary import distinctions, spent, target_means, unreached
 from memetik.errors import InvalidInputError, UnknownNameError
 
 if TYPE_CHECKING:
     from memetik.bench.store import Store
 
 Rows = Any
-"""A record array with the columns of `Store.results`."""
+"""A record array with those columns of `Store.results` that figures are made of."""
+
+_KEPT = (
+    "target", "trial", "status", "solved", "time", "collision_time", "candidates", "evaluations", "restarts",
+    "generations", "seed_distance", "limit_margin", "clearance", "manipulability",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """A solver on a case: one row for each target and trial, the columns of `Store.results`."""
+    """A solver on a case: one row for each target and trial. `label` is what it is called here."""
 
     label: str
     run: str
     rows: Rows
+    names: tuple[str, ...] = ()
+    """What the store calls it: its label and its solver."""
 
     @property
     def solved(self) -> np.ndarray:
@@ -46,10 +55,7 @@ class Contestant:
 
     def share_by_target(self, targets: np.ndarray) -> np.ndarray:
         """For each of the targets, the share of trials in which it was solved; NaN where it was not tried."""
-        solved = np.bincount(self.rows.target, weights=self.solved, minlength=int(targets.max(initial=0)) + 1)
-        tried = np.bincount(self.rows.target, minlength=len(solved))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return (solved / tried)[targets]
+        return target_means(self.rows.target, self.solved, targets)
 
     def count(self, *statuses: str) -> int:
         return int(np.isin(self.rows.status, statuses).sum())
@@ -69,10 +75,12 @@ class Case:
     """Targets that nobody ever reached, which do not count."""
     notes: tuple[str, ...] = ()
     """Remarks on runs: who does not take part, and why."""
+    detail: str = ""
+    """What tells it from other cases of the robot and scenario."""
 
     @property
     def title(self) -> str:
-        return f"{self.robot}, {self.scenario}"
+        return ", ".join(filter(None, (self.robot, self.scenario, self.detail)))
 
     @property
     def anchor(self) -> str:
@@ -87,11 +95,16 @@ class Case:
     @cached_property
     def shares(self) -> dict[str, np.ndarray]:
         """By solver, the share of trials in which each target was solved; of the targets that all have tried."""
-        shares = {c.label: c.share_by_target(self.targets) for c in self.contestants}
-        if not shares:
-            return {}
-        everybody = np.isfinite(np.stack(list(shares.values()))).all(axis=0)
-        return {label: share[everybody] for label, share in shares.items()}
+        return _tried_by_all({c.label: c.share_by_target(self.targets) for c in self.contestants})
+
+    @cached_property
+    def scores(self) -> dict[str, np.ndarray]:
+        """By solver, the mean time of each target in seconds, a failure counted as the timeout; of the targets that all
+        have tried."""
+        scores = {
+            c.label: target_means(c.rows.target, spent(c.rows, self.timeout), self.targets) for c in self.contestants
+        }
+        return _tried_by_all(scores)
 
     @cached_property
     def costs(self) -> dict[str, np.ndarray]:
@@ -108,10 +121,15 @@ class Case:
             # The lower median: with three trials the second best.
             cost[tried] = times[order][(first[:-1] + (counts - 1) // 2)[tried]]
             columns[contestant.label] = cost
-        if not columns:
-            return {}
-        everybody = ~np.isnan(np.stack(list(columns.values()))).any(axis=0)
-        return {label: cost[everybody] for label, cost in columns.items()}
+        return _tried_by_all(columns)
+
+
+def _tried_by_all(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Columns over targets without the targets that one of them lacks."""
+    if not columns:
+        return {}
+    everybody = ~np.isnan(np.stack(list(columns.values()))).any(axis=0)
+    return {label: values[everybody] for label, values in columns.items()}
 
 
 def read_cases(
@@ -120,8 +138,13 @@ def read_cases(
     robots: Sequence[str] | None = None,
     scenarios: Sequence[str] | None = None,
     solvers: Sequence[str] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> list[Case]:
-    """The cases of a store, those of the named robots, scenarios and solvers only, in the order they were run."""
+    """The cases of a store, those of the named robots, scenarios and solvers only.
+
+    Scenarios and solvers come in the order in which they are named, or else in which they were run. labels: what
+    solvers are called instead of their own names.
+    """
     runs = store.runs()
     if not len(runs):
         raise InvalidInputError(f"the store {str(store.path)!r} holds no runs yet.")
@@ -131,46 +154,88 @@ def read_cases(
         for name in chosen or ():
             if name not in known:
                 raise UnknownNameError(kind, name, f"store {str(store.path)!r}", sorted(known))
-    results = store.results(robots=robots, scenarios=scenarios, solvers=solvers)
     groups: dict[tuple[Any, ...], list[Any]] = {}
     for run in runs:
         wanted = (robots is None or run.robot in robots) and (scenarios is None or run.scenario in scenarios)
         if wanted and (solvers is None or run.solver in solvers or run.label in solvers):
-            groups.setdefault((run.scenario_key, run.timeout, run.seeding), []).append(run)
-    order = np.argsort(results.run, kind="stable")
-    results, names = results[order], results.run[order]
+            groups.setdefault((run.robot, run.scenario), []).append(run)
+    if scenarios is not None:
+        groups = dict(sorted(groups.items(), key=lambda group: scenarios.index(group[0][1])))
+    names = _names([run for members in groups.values() for run in members], labels or {})
     cases = []
+    # One robot and scenario at a time, and numbers only: stores may be larger than memory.
+    for (robot, scenario), members in groups.items():
+        cases += _cases_of(store.results(robots=[robot], scenarios=[scenario]), members, solvers, names)
+    return _told_apart([case for case in cases if case.contestants])
+
+
+def _cases_of(
+    results: Any, runs: Sequence[Any], solvers: Sequence[str] | None, names: Mapping[str, str]
+) -> Iterator[Case]:
+    """The cases of one robot and scenario; runs: those that are wanted."""
+    if solvers is not None:
+        runs = sorted(runs, key=lambda run: solvers.index(run.label if run.label in solvers else run.solver))
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for run in runs:
+        groups.setdefault((str(run.scenario_key), float(run.timeout), str(run.seeding)), []).append(run)
     for (key, timeout, seeding), members in groups.items():
-        rows = {
-            run.run: results[np.searchsorted(names, run.run) : np.searchsorted(names, run.run, side="right")]
-            for run in members
-        }
-        cases.append(_case(members, rows, str(key), float(timeout), str(seeding)))
-    return [case for case in cases if case.contestants]
+        left_out = unreached(results[results.scenario_key == key])
+        rows = {str(run.run): results[results.run == run.run] for run in members}
+        yield _case(members, rows, left_out, key, timeout, seeding, names)
 
 
-def _case(members: Sequence[Any], rows: Mapping[str, Rows], key: str, timeout: float, seeding: str) -> Case:
-    found = np.unique(np.concatenate([part.target[part.solved] for part in rows.values()]))
-    unreachable = np.unique(np.concatenate([part.target[part.reachable == 0] for part in rows.values()]))
-    left_out = np.setdiff1d(unreachable, found)
-    labels = [str(run.label) for run in members]
-    contestants, notes = [], []
+def _case(
+    members: Sequence[Any], rows: Mapping[str, Any], left_out: np.ndarray, key: str, timeout: float, seeding: str,
+    names: Mapping[str, str],
+) -> Case:  # fmt: skip
+    contestants, notes, gone = [], [], np.zeros(0, dtype=int)
     for run in members:
-        part = rows[run.run]
-        part = part[~np.isin(part.target, left_out)]
-        label = str(run.label)
-        if labels.count(label) > 1:  # the same solver on another machine, or of another version
-            label = f"{label} [{run.machine[:4]}/{run.versions[:4]}]"
-            if (
-                sum(r.machine == run.machine and r.versions == run.versions and r.label == run.label for r in members)
-                > 1
-            ):
-                label = f"{run.label} [{run.run[:6]}]"
+        part, label = rows[run.run], names[run.run]
+        gone = np.union1d(gone, np.intersect1d(part.target, left_out))
+        part = _numbers(part[~np.isin(part.target, left_out)])
         if run.note:
             notes.append(f"{label}: {run.note}")
         if len(part):
-            contestants.append(Contestant(label, str(run.run), part))
+            contestants.append(Contestant(label, str(run.run), part, (str(run.label), str(run.solver))))
     first = members[0]
     return Case(
-        str(first.robot), str(first.scenario), timeout, seeding, key, tuple(contestants), len(left_out), tuple(notes)
+        str(first.robot), str(first.scenario), timeout, seeding, key, tuple(contestants), len(gone), tuple(notes)
     )
+
+
+def _names(runs: Sequence[Any], labels: Mapping[str, str]) -> dict[str, str]:
+    """By run what it is called: its label, with what tells it from others where one case has several of that label."""
+    names = {str(run.run): labels.get(run.label) or labels.get(run.solver) or str(run.label) for run in runs}
+    words = distinctions(runs)
+    doubtful = _doubtful(runs, names)
+    names = {key: f"{name} [{words[key]}]" if name in doubtful and words[key] else name for key, name in names.items()}
+    doubtful = _doubtful(runs, names)
+    return {key: f"{name} [{key[:6]}]" if name in doubtful else name for key, name in names.items()}
+
+
+def _doubtful(runs: Sequence[Any], names: Mapping[str, str]) -> set[str]:
+    """Names that several runs of one case have."""
+    named = Counter((run.scenario_key, run.timeout, run.seeding, names[run.run]) for run in runs)
+    return {name for (*_, name), count in named.items() if count > 1}
+
+
+def _told_apart(cases: Sequence[Case]) -> list[Case]:
+    """Cases of the same robot and scenario, each with what it differs in."""
+    told = []
+    for case in cases:
+        alike = [other for other in cases if (other.robot, other.scenario) == (case.robot, case.scenario)]
+        words = (
+            ("timeout", f"{case.timeout * 1e3:g} ms"),
+            ("seeding", f"{case.seeding} seeds"),
+            ("scenario_key", f"scenario {case.scenario_key[:6]}"),
+        )
+        differing = (text for name, text in words if len({getattr(other, name) for other in alike}) > 1)
+        told.append(replace(case, detail=", ".join(differing)))
+    return told
+
+
+def _numbers(rows: Any) -> Rows:
+    table = np.zeros(len(rows), dtype=[(name, rows.dtype[name]) for name in _KEPT])
+    for name in _KEPT:
+        table[name] = rows[name]
+    return table.view(np.recarray)

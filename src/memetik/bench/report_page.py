@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 from memetik.errors import InvalidInputError, MissingExtraError
 from memetik.files import write_whole
@@ -93,7 +94,7 @@ def _shade(share: float) -> str:
 
 
 def picture(figure: Any, description: str, *, vector: bool = True) -> str:
-    """A figure of matplotlib as part of a page; as a PNG where it has too many points for SVG."""
+    """A figure of matplotlib as part of a page; as pixels where it has too many points for SVG."""
     return f'<figure><img alt="{text(description)}" src="{picture_source(figure, vector)}"></figure>'
 
 
@@ -102,15 +103,17 @@ def picture_source(figure: Any, vector: bool = True) -> str:
     if vector:
         import matplotlib as mpl
 
-        with mpl.rc_context({"svg.hashsalt": "memetik"}):
+        # Text as text: letters drawn as outlines would be half of each picture, and of the page.
+        with mpl.rc_context({"svg.hashsalt": "memetik", "svg.fonttype": "none"}):
             figure.savefig(buffer, format="svg", metadata={"Date": None})
-        kind, data = "svg+xml", _PATH.sub(_rounded, buffer.getvalue())
-    else:
-        figure.savefig(buffer, format="png", dpi=130)
-        kind, data = "png", buffer.getvalue()
-    return f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
+        data = _PATH.sub(_rounded, buffer.getvalue()).decode("utf-8")
+        return f"data:image/svg+xml,{quote(_BLANKS.sub(' ', data), safe=_PLAIN)}"
+    figure.savefig(buffer, format="webp", dpi=130, pil_kwargs={"quality": 85})
+    return f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
 
 
+_BLANKS = re.compile(r"\s+")
+_PLAIN = " !$'()*+,-./;=?@[]^_`{|}~"  # what needs no escape inside a quoted address
 _PATH, _DIGITS = re.compile(rb' d="[^"]*"'), re.compile(rb"(\.\d)\d+")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from memetik.bench.plots import rate_and_interval
 from memetik.bench.report_data import Case, Contestant
-from memetik.bench.statistics import compare_paired, cumulative_rate, mean_interval, quantiles
+from memetik.bench.statistics import compare_costs, compare_paired, cumulative_rate, quantiles, too_few
 
 TIMES = (0.005, 0.010, 0.100, 1.000)
 """Seconds at which shares are told."""
@@ -116,7 +116,8 @@ def overview_table(cases: Sequence[Case]) -> Table:
 def findings(case: Case) -> list[str]:
     """The outcome in sentences: who solves more, who is faster, and what is within noise."""
     tried, lines = case.contestants, list(case.notes)
-    ranked = sorted(tried, key=lambda c: (-float(np.mean(case.shares[c.label])), float(np.mean(_penalised(c, case)))))
+    score = {label: float(np.mean(scores)) for label, scores in case.scores.items()}
+    ranked = sorted(tried, key=lambda c: (-float(np.mean(case.shares[c.label])), score[c.label]))
     best = ranked[0]
     if case.left_out:
         lines.insert(
@@ -126,10 +127,8 @@ def findings(case: Case) -> list[str]:
         lines.append(
             compare_paired(case.shares[best.label], case.shares[other.label]).sentence(best.label, other.label)
         )
-    fastest = min(tried, key=lambda c: float(np.mean(_penalised(c, case))))
-    for other in sorted(tried, key=lambda c: float(np.mean(_penalised(c, case)))):
-        if other is not fastest:
-            lines.append(_time_sentence(case, fastest, other))
+    fastest, *slower = sorted(tried, key=lambda c: score[c.label])
+    lines += [_time_sentence(case, fastest, other) for other in slower]
     for contestant in tried:
         wrong = contestant.count("false")
         if wrong:
@@ -154,34 +153,22 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:.3g}"
 
 
-def _penalised(contestant: Contestant, case: Case) -> np.ndarray:
-    """Times of all tries; those not solved count as the timeout."""
-    return np.where(contestant.solved, np.minimum(contestant.rows.time, case.timeout), case.timeout)
-
-
-def _by_target(contestant: Contestant, case: Case) -> np.ndarray:
-    values = _penalised(contestant, case)
-    size = int(case.targets.max(initial=0)) + 1
-    total = np.bincount(contestant.rows.target, weights=values, minlength=size)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return (total / np.bincount(contestant.rows.target, minlength=size))[case.targets]
-
-
 def _time_sentence(case: Case, first: Contestant, second: Contestant) -> str:
-    one, two = _by_target(first, case), _by_target(second, case)
-    both = np.isfinite(one) & np.isfinite(two)
-    one, two = one[both], two[both]
-    means = f"{milliseconds(float(one.mean()))} ms against {milliseconds(float(two.mean()))} ms"
-    low, high = mean_interval(two - one)
-    if low <= 0.0 <= high:
-        return (
-            f"Mean time, a failure counted as the timeout: {first.label} and {second.label} need {means}; "
-            f"the difference is within noise."
+    one, two = case.scores[first.label], case.scores[second.label]
+    found = compare_costs(one, two)
+    means = f"{milliseconds(found.first)} ms against {milliseconds(found.second)} ms"
+    what = "Mean time, a failure counted as the timeout"
+    if found.verdict != "first":
+        why = (
+            too_few(found.count)
+            if found.verdict == "few"
+            else f"the difference is within noise (p = {found.p_value:.2g})"
         )
-    factor = float(two.mean()) / max(float(one.mean()), 1e-12)
+        return f"{what}: {first.label} and {second.label} need {means}; {why}."
+    factor = found.second / max(found.first, 1e-12)
     return (
-        f"Mean time, a failure counted as the timeout: {first.label} needs {means} of {second.label}, "
-        f"{number(factor)} times less (95 %: {milliseconds(low)} to {milliseconds(high)} ms less)."
+        f"{what}: {first.label} needs {means} of {second.label}, {number(factor)} times less "
+        f"(95 %: {milliseconds(found.low)} to {milliseconds(found.high)} ms less)."
     )
 
 

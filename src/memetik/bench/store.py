@@ -307,6 +307,11 @@ class Store:
         )
         return {target: np.frombuffer(q) for target, q in rows}
 
+    def answers(self, run: str) -> dict[tuple[int, int], tuple[np.ndarray | None, str]]:
+        """Of a run's results by (target, trial): the posture, where there is one, and the note."""
+        rows = self._rows("SELECT target, trial, q, note FROM results WHERE run = ?", (run,))
+        return {(row[0], row[1]): (None if row[2] is None else np.frombuffer(row[2]), row[3]) for row in rows}
+
     def targets(self, scenario_key: str) -> dict[str, np.ndarray]:
         """Of a scenario's targets: poses (N, 4, 4) of the first goal's link, seeds (N, dof), reachable (N,) as 1, 0 or
         -1, witnesses (N, dof), NaN where no posture is known."""

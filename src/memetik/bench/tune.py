@@ -3,7 +3,7 @@
 A try is scored by the mean over targets of the time to an answer, a failure counting as the timeout; or by the number
 of evaluations likewise, which depends on nothing but the seeds; or by two objectives at once, the share of failures and
 the mean of the solved ones. The method as it is, is always the first try. The best few are measured again side by side
-with it, and what then is best has to prove itself on targets that the search has not seen.
+with it, and what then is best, by a rule of RULES, has to prove itself on targets that the search has not seen.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from memetik.bench.cluster import Workers
 from memetik.bench.seeding import default_seeding, seeds_of
-from memetik.bench.statistics import mean_interval
+from memetik.bench.statistics import LEAST, CostComparison, compare_costs, compare_paired, too_few
 from memetik.bench.tune_space import Space
-from memetik.errors import InvalidInputError, MissingExtraError
+from memetik.errors import InvalidInputError, MissingExtraError, UnknownNameError
 
 if TYPE_CHECKING:
     from memetik.bench.scenarios import Scenario
@@ -32,6 +32,13 @@ BLOCK = 8
 
 TOGETHER = 4
 """Tries that are drawn before any of them is measured: the same on one process and on a cluster."""
+
+RULES = {
+    "score": "the least mean cost, a failure counted as the bound",
+    "failures": "the fewest failures, and of those the least mean cost of the solved ones",
+    "cost": "the least mean cost of the solved ones with no more failures than the default has",
+}
+"""How one set of parameters is chosen of many."""
 
 FINALISTS = 4
 REPEATS = 3
@@ -98,10 +105,12 @@ class Try:
 
 @dataclass(frozen=True)
 class Confirmation:
-    """The default against the tuned parameters on targets that the search has not seen; costs per target (N,)."""
+    """The default against the tuned parameters on targets that the search has not seen, judged by the rule by which
+    they were chosen."""
 
     default: Try
     tuned: Try
+    rule: str = "score"
 
     @property
     def is_same(self) -> bool:
@@ -109,42 +118,58 @@ class Confirmation:
         return self.default.parameters == self.tuned.parameters
 
     @property
-    def gain(self) -> float:
-        """The share of the default's cost that is saved."""
-        return 1.0 - self.tuned.score / max(self.default.score, 1e-300)
+    def costs(self) -> CostComparison:
+        """Tuned (first) against default: of all targets, or by the rule "cost" of those that both solved."""
+        both = self.default.solved & self.tuned.solved if self.rule == "cost" else slice(None)
+        return compare_costs(self.tuned.costs[both], self.default.costs[both])
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """Where the mean saving per target lies, at 95 %, in the unit of costs."""
-        return mean_interval(self.default.costs - self.tuned.costs)
-
-    @property
-    def verdict(self) -> str:
-        """better, worse, or noise; the same parameters are the same, whatever clocks say."""
+    def verdict(self) -> Literal["better", "worse", "noise", "few", "same"]:
+        """What the tuned parameters are; few: too few targets to tell; same: they are the default's."""
         if self.is_same:
-            return "noise"
-        low, high = self.interval
-        return "better" if low > 0.0 else "worse" if high < 0.0 else "noise"
+            return "same"
+        solved = compare_paired(self.tuned.solved, self.default.solved)
+        if solved.count < LEAST:
+            return "few"
+        if self.rule != "score" and not solved.is_noise:
+            if solved.difference < 0.0:
+                return "worse"
+            if self.rule == "failures":
+                return "better"
+        return {"first": "better", "second": "worse", "noise": "noise", "few": "few"}[self.costs.verdict]  # type: ignore[return-value]
+
+    @property
+    def kept(self) -> Try:
+        """What a preset should hold: the tuned parameters where they measured at least as well, else the default."""
+        tuned, default = (rank(self.rule, one, self.default) for one in (self.tuned, self.default))
+        return self.tuned if self.verdict != "worse" and tuned <= default else self.default
 
     def sentence(self, unit: str, factor: float) -> str:
         """The outcome in plain words; costs times `factor` are in `unit`."""
         if self.is_same:
             return f"Nothing better than the default was found; it needs {factor * self.default.score:.3g} {unit}."
-        low, high = (factor * value for value in self.interval)
-        numbers = f"{factor * self.default.score:.3g} {unit} by default, {factor * self.tuned.score:.3g} {unit} tuned"
+        costs = self.costs
+        numbers = (
+            f"{factor * costs.second:.3g} {unit} and {self.default.failures:.1%} failures by default, "
+            f"{factor * costs.first:.3g} {unit} and {self.tuned.failures:.1%} tuned"
+        )
         about = f"on {len(self.default.costs)} targets that the search has not seen: {numbers}"
-        if self.verdict == "better":
-            return f"Confirmed {about}, {self.gain:.0%} less (95 %: {low:.3g} to {high:.3g} {unit} less per target)."
-        if self.verdict == "worse":
-            return f"Not confirmed: the tuned parameters are worse {about}. Keep the default."
-        return f"Not confirmed: the difference is within noise {about}. The default is as good."
+        match self.verdict:
+            case "better":
+                low, high = factor * costs.low, factor * costs.high
+                return f"Confirmed {about} (95 %: {low:.3g} to {high:.3g} {unit} less per target)."
+            case "worse":
+                return f"Not confirmed: the tuned parameters are worse than the default {about}."
+            case "few":
+                return f"Not confirmed {about}; {too_few(costs.count)}."
+        return f"Not confirmed: the tuned parameters are as good as the default, within noise, {about}."
 
 
 @dataclass(frozen=True)
 class Tuning:
     """What a search found: all tries in order (the default first), the best parameters, and the confirmation.
 
-    front: numbers of the tries that no other beats in both objectives, where there are two.
+    importances: by objective how much each parameter decides of it, adding up to one.
     """
 
     method: Method
@@ -152,15 +177,35 @@ class Tuning:
     space: Space
     tries: tuple[Try, ...]
     best: Mapping[str, Any]
-    importances: Mapping[str, float]
+    importances: Mapping[str, Mapping[str, float]]
     confirmation: Confirmation
-    front: tuple[int, ...]
     two_objectives: bool
+    rule: str = "score"
 
     @property
     def tuned(self) -> Method:
         """The method with the best parameters."""
         return replace(self.method, **self.best)  # type: ignore[type-var]
+
+    @property
+    def kept(self) -> Method:
+        """The method with the parameters that are worth keeping; see `Confirmation.kept`."""
+        return replace(self.method, **self.confirmation.kept.parameters)  # type: ignore[type-var]
+
+    @property
+    def front(self) -> list[int]:
+        """Numbers of the tries that no other beats in failures and in the cost of the solved ones, by failures."""
+        return pareto_front([(one.failures, one.cost_of_solved) for one in self.tries])
+
+
+def pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Numbers of the points that no other is as good as in one and better in the other; one of equal points."""
+    best, front = math.inf, []
+    for k in sorted(range(len(points)), key=lambda k: points[k]):
+        if points[k][1] < best:
+            best = points[k][1]
+            front.append(k)
+    return front or [0]
 
 
 def tune(
@@ -170,17 +215,21 @@ def tune(
     *,
     trials: int = 50,
     two_objectives: bool = False,
+    rule: str = "score",
     workers: Workers | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Tuning:
     """Looks for better parameters of a method.
 
     trials    tries in all, the default included.
+    rule      of RULES, by which the best is chosen.
     progress  called with the number of tries that are done.
     """
     optuna = _optuna()
     if trials < 1:
         raise InvalidInputError(f"at least one try is needed, not {trials}.")
+    if rule not in RULES:
+        raise UnknownNameError("rule", rule, "RULES", RULES)
     workers = workers or Workers()
     study = optuna.create_study(
         directions=["minimize"] * (2 if two_objectives else 1),
@@ -201,11 +250,13 @@ def tune(
             tries.append(one)
         if progress is not None:
             progress(len(asked))
-    best = _winner(method, setting, tries, default, workers)
-    both = _repeated(method, setting, [default, best], setting.held_out, workers)
+    best = _winner(method, setting, tries, default, rule, workers)
+    default_again, best_again = _repeated(method, setting, [default, best], setting.held_out, workers)
+    objectives = ("failures", "cost of the solved") if two_objectives else ("score",)
+    importances = {name: _importances(study, k) for k, name in enumerate(objectives)}
     return Tuning(
-        method, setting, space, tuple(tries), best, _importances(study, two_objectives), Confirmation(*both),
-        tuple(trial.number for trial in study.best_trials) if two_objectives else (), two_objectives,
+        method, setting, space, tuple(tries), best, importances, Confirmation(default_again, best_again, rule),
+        two_objectives, rule,
     )  # fmt: skip
 
 
@@ -272,16 +323,24 @@ def _repeated(
 
 
 def _winner(
-    method: Method, setting: Setting, tries: Sequence[Try], default: Mapping[str, Any], workers: Workers
+    method: Method, setting: Setting, tries: Sequence[Try], default: Mapping[str, Any], rule: str, workers: Workers
 ) -> Mapping[str, Any]:
     """The best of the best few, measured again beside the default: one lucky measurement is not enough."""
-    ranked = sorted(tries[1:], key=lambda one: one.score)
     chosen: list[Mapping[str, Any]] = [default]
-    for one in ranked:
+    for one in sorted(tries[1:], key=lambda one: rank(rule, one, tries[0])):
         if one.parameters not in chosen and len(chosen) <= FINALISTS:
             chosen.append(one.parameters)
     measured = _repeated(method, setting, chosen, range(setting.count), workers)
-    return min(measured, key=lambda one: one.score).parameters
+    return min(measured, key=lambda one: rank(rule, one, measured[0])).parameters
+
+
+def rank(rule: str, one: Try, default: Try) -> tuple[float, ...]:
+    """What a rule looks at, the least first."""
+    if rule == "score":
+        return (one.score,)
+    if rule == "failures":
+        return one.failures, one.cost_of_solved
+    return max(one.failures - default.failures, 0.0), one.cost_of_solved
 
 
 def _made(method: Method, parameters: Mapping[str, Any]) -> Method | None:
@@ -291,15 +350,18 @@ def _made(method: Method, parameters: Mapping[str, Any]) -> Method | None:
         return None
 
 
-def _importances(study: Any, two_objectives: bool) -> dict[str, float]:
-    """How much each parameter decides of the score, adding up to one; empty where too few tries tell."""
+def _importances(study: Any, objective: int) -> dict[str, float]:
+    """How much each parameter decides of an objective, adding up to one; empty where too few tries tell."""
     optuna = _optuna()
     evaluator = optuna.importance.PedAnovaImportanceEvaluator()
-    target = (lambda trial: trial.values[0] + trial.values[1]) if two_objectives else None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # equal importances tell by themselves that nothing is known
-            return dict(optuna.importance.get_param_importances(study, evaluator=evaluator, target=target))
+            return dict(
+                optuna.importance.get_param_importances(
+                    study, evaluator=evaluator, target=lambda trial: trial.values[objective]
+                )
+            )
     except (ValueError, RuntimeError, ZeroDivisionError):
         return {}
 

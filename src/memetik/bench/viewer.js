@@ -92,7 +92,7 @@
       this.place = Object.fromEntries(["model", "camera", "cut", "eye"].map((n) => [n, gl.getUniformLocation(program, n)]));
       gl.enable(gl.DEPTH_TEST);
       gl.enable(gl.BLEND); gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
-      this.postures = this.data.postures.map((p) => ({ label: p.label, poses: floats(p.poses) }));
+      this.postures = this.data.postures.map((p) => ({ ...p, poses: floats(p.poses) }));
       for (const group of this.data.groups) {
         group.visible = true;
         for (const mesh of group.meshes) {
@@ -132,7 +132,7 @@
       this.low = low; this.high = high;
       this.center = low.map((x, k) => 0.5 * (x + high[k]));
       this.size = Math.max(0.1, Math.hypot(...low.map((x, k) => high[k] - x)));
-      this.distance = 1.2 * this.size; this.azimuth = -0.9; this.elevation = 0.45;
+      this.distance = 1.2 * this.size; this.azimuth = this.data.azimuth; this.elevation = 0.45;
     }
 
     tools() {
@@ -144,17 +144,31 @@
         check.onchange = () => { group.visible = check.checked; this.draw(); };
       }
       const variants = new Set(this.data.groups.flatMap((g) => g.meshes.flatMap((m) => Object.keys(m.variants))));
+      let choose = () => {};
       if (variants.size) {
-        const select = element("select", element("label", box, { textContent: "colours " }));
+        const select = element("select", element("label", box, { textContent: "solver " }));
         for (const name of variants) element("option", select, { value: name, textContent: name });
-        select.onchange = () => this.recolor(select.value);
+        select.onchange = () => { this.recolor(select.value); choose(select.value); };
         this.recolor(select.value);
       }
       if (this.postures.length > 1) {
         const label = element("label", box, { textContent: "posture " });
-        const slider = element("input", label, { type: "range", min: 0, max: this.postures.length - 1, value: 0 });
-        const shown = element("output", box, { textContent: this.postures[0].label });
-        slider.oninput = () => { this.posture = +slider.value; shown.textContent = this.postures[this.posture].label; this.draw(); };
+        const slider = element("input", label, { type: "range", min: 0 });
+        const shown = element("output", box);
+        let own = [];
+        const show = () => {
+          if (!own.length) { shown.textContent = "no posture"; return; }
+          this.posture = own[+slider.value];
+          shown.textContent = this.postures[this.posture].label;
+          this.draw();
+        };
+        choose = (variant) => { // the postures of one variant, and those of none
+          own = [...this.postures.keys()].filter((k) => ["", variant].includes(this.postures[k].variant));
+          slider.max = Math.max(0, own.length - 1); slider.value = 0; slider.disabled = own.length < 2;
+          show();
+        };
+        slider.oninput = show;
+        choose([...variants][0]);
       }
       const select = element("select", element("label", box, { textContent: "cut " }));
       ["none", "x", "y", "z"].forEach((name, k) => element("option", select, { value: (k + 3) % 4, textContent: name }));
@@ -162,9 +176,9 @@
       const flip = element("label", box);
       const side = element("input", flip, { type: "checkbox", disabled: true });
       flip.append(" other half");
-      const choose = () => { this.cutAxis = +select.value; slider.disabled = side.disabled = this.cutAxis === 3; this.cutAt = +slider.value; this.draw(); };
-      select.onchange = choose;
-      if (this.data.cut) { select.value = "xyz".indexOf(this.data.cut); side.checked = true; this.cutSide = -1; choose(); }
+      const open = () => { this.cutAxis = +select.value; slider.disabled = side.disabled = this.cutAxis === 3; this.cutAt = +slider.value; this.draw(); };
+      select.onchange = open;
+      if (this.data.cut) { select.value = "xyz".indexOf(this.data.cut); side.checked = true; this.cutSide = -1; open(); }
       slider.oninput = () => { this.cutAt = +slider.value; this.draw(); };
       side.onchange = () => { this.cutSide = side.checked ? -1 : 1; this.draw(); };
       element("div", this.host, { className: "viewer-hint", textContent: "drag: turn   shift-drag: move   wheel: zoom" });

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 ROBOT_COLOR = (0.93, 0.60, 0.24, 1.0)
 SCENE_COLOR = (0.62, 0.68, 0.74, 1.0)
 
+AZIMUTH = -0.9
+"""Of the camera, radians, where nothing speaks for another."""
+
 _PLANE_EDGE = 3.0  # metres of an endless plane that are drawn
 _MOST_POINTS = 20_000  # of a point cloud
 _MOST_FACES = 250_000  # of a robot's visible shapes
@@ -175,8 +178,9 @@ def _octahedra(cloud: PointCloud) -> tuple[np.ndarray, np.ndarray]:
 
 def parts_html(
     parts: Sequence[Part],
-    postures: Sequence[tuple[str, np.ndarray]] = (),
+    postures: Sequence[tuple[str, np.ndarray] | tuple[str, np.ndarray, str]] = (),
     *,
+    azimuth: float = AZIMUTH,
     legend: Sequence[tuple[str, str]] = (),
     height: int = 520,
     cut: str = "",
@@ -184,7 +188,8 @@ def parts_html(
 ) -> str:
     """A viewer of these parts as a piece of a page; the page has to contain `viewer_script()` once.
 
-    postures  (label, poses of links) among which a slider chooses.
+    postures  (label, poses of links) among which a slider chooses; a third entry names the variant they belong to.
+    azimuth   of the camera to begin with, radians.
     legend    (label, colour of CSS) shown beside the picture.
     cut       "x", "y" or "z": opened in the middle of that axis to begin with.
     there     names of meshes that the page has already, which are not written again; those written are added.
@@ -201,8 +206,11 @@ def parts_html(
                 "link": -1 if part.link is None else part.link,
             }
         )
-    poses = [{"label": label, "poses": _packed(np.swapaxes(pose, -1, -2), np.float32)} for label, pose in postures]
-    data = {"groups": list(groups.values()), "postures": poses, "cut": cut}
+    poses = [
+        {"label": label, "poses": _packed(np.swapaxes(pose, -1, -2), np.float32), "variant": "".join(variant)}
+        for label, pose, *variant in postures
+    ]
+    data = {"groups": list(groups.values()), "postures": poses, "cut": cut, "azimuth": azimuth}
     key = "".join(
         f'<span class="key"><i style="background:{html.escape(color)}"></i>{html.escape(label)}</span>'
         for label, color in legend

@@ -11,6 +11,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -41,36 +42,59 @@ def draw_parts(
     uncut       further parts, drawn whole.
     frame       (2, 3) lowest and highest coordinates to be seen; by default those of all parts.
     """
-    width, height = (_OVERSAMPLING * n for n in size)
-    right, up, back = _camera(azimuth, elevation)
-    bounds = _bounds([*parts, *uncut]) if frame is None else np.asarray(frame, dtype=float)
-    corners = np.array([[bounds[i, 0], bounds[j, 1], bounds[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
-    flat = corners @ np.stack([right, up], axis=1)
-    middle = 0.5 * (flat.min(axis=0) + flat.max(axis=0))
-    scale = 0.94 * float(np.min(np.array([width, height]) / np.maximum(np.ptp(flat, axis=0), 1e-9)))
-    depth = np.full(width * height, -math.inf, dtype=np.float32)
-    image = np.ones((width * height, 3), dtype=np.float32)
-    for part, limit in [*((part, cut) for part in parts), *((part, None) for part in uncut)]:
+    canvas = Canvas(_bounds([*parts, *uncut]) if frame is None else frame, size, azimuth, elevation)
+    for part in parts:
+        canvas.add(part, cut)
+    for part in uncut:
+        canvas.add(part)
+    return canvas.picture()
+
+
+class Canvas:
+    """A picture that parts are added to one by one; see `draw_parts`. Of what several have in common a copy saves the
+    drawing."""
+
+    def __init__(self, frame: np.ndarray, size: tuple[int, int], azimuth: float, elevation: float):
+        self.width, self.height = (_OVERSAMPLING * n for n in size)
+        self.right, self.up, self.back = _camera(azimuth, elevation)
+        low, high = np.asarray(frame, dtype=float)
+        corners = np.stack(np.meshgrid(*zip(low, high, strict=True)), axis=-1).reshape(-1, 3)
+        flat = corners @ np.stack([self.right, self.up], axis=1)
+        self.middle = 0.5 * (flat.min(axis=0) + flat.max(axis=0))
+        extent = np.maximum(np.ptp(flat, axis=0), 1e-9)
+        self.scale = 0.94 * float(np.min(np.array([self.width, self.height]) / extent))
+        self.depth = np.full(self.width * self.height, -math.inf, dtype=np.float32)
+        self.image = np.ones((self.width * self.height, 3), dtype=np.float32)
+
+    def copy(self) -> Canvas:
+        again = copy(self)
+        again.depth, again.image = self.depth.copy(), self.image.copy()
+        return again
+
+    def add(self, part: Part, cut: tuple[int, float] | None = None) -> None:
         triangles, colors = part.vertices[part.faces], part.vertex_colors()[part.faces][..., :3]
-        flat = triangles @ np.stack([right, up], axis=1) - middle
-        half = np.array([0.5 * width, 0.5 * height]) / scale
+        flat = triangles @ np.stack([self.right, self.up], axis=1) - self.middle
+        half = np.array([0.5 * self.width, 0.5 * self.height]) / self.scale
         seen = ((flat.min(axis=1) <= half) & (flat.max(axis=1) >= -half)).all(axis=1)
-        if limit is not None:
-            seen &= triangles[:, :, limit[0]].min(axis=1) <= limit[1]
-        for points, shaded in _covering(triangles[seen], colors[seen], scale, back):
-            if limit is not None:
-                kept = points[:, limit[0]] <= limit[1]
+        if cut is not None:
+            seen &= triangles[:, :, cut[0]].min(axis=1) <= cut[1]
+        for points, shaded in _covering(triangles[seen], colors[seen], self.scale, self.back):
+            if cut is not None:
+                kept = points[:, cut[0]] <= cut[1]
                 points, shaded = points[kept], shaded[kept]
-            x = ((points @ right - middle[0]) * scale + 0.5 * width).astype(np.int32)
-            y = (0.5 * height - (points @ up - middle[1]) * scale).astype(np.int32)
-            inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
-            pixel, near = y[inside] * width + x[inside], (points[inside] @ back)
-            hopeful = np.flatnonzero(near > depth[pixel])
+            x = ((points @ self.right - self.middle[0]) * self.scale + 0.5 * self.width).astype(np.int32)
+            y = (0.5 * self.height - (points @ self.up - self.middle[1]) * self.scale).astype(np.int32)
+            inside = (x >= 0) & (x < self.width) & (y >= 0) & (y < self.height)
+            pixel, near = y[inside] * self.width + x[inside], (points[inside] @ self.back)
+            hopeful = np.flatnonzero(near > self.depth[pixel])
             order = hopeful[np.argsort(near[hopeful])]  # of several points in a pixel the last one stays: the nearest
-            depth[pixel[order]] = near[order]
-            image[pixel[order]] = shaded[inside][order]
-    small = image.reshape(height // _OVERSAMPLING, _OVERSAMPLING, width // _OVERSAMPLING, _OVERSAMPLING, 3)
-    return small.mean(axis=(1, 3))
+            self.depth[pixel[order]] = near[order]
+            self.image[pixel[order]] = shaded[inside][order]
+
+    def picture(self) -> np.ndarray:
+        """(height, width, 3)."""
+        rows, columns = self.height // _OVERSAMPLING, self.width // _OVERSAMPLING
+        return self.image.reshape(rows, _OVERSAMPLING, columns, _OVERSAMPLING, 3).mean(axis=(1, 3))
 
 
 def save_png(path: str | os.PathLike[str], image: np.ndarray) -> None:

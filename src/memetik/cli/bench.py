@@ -89,19 +89,32 @@ def run(
 def list_runs(store: Path = STORE, as_json: bool = JSON_OPTION) -> None:
     """List the runs of a store."""
     from memetik.bench.store import Store
+    from memetik.bench.summary import distinctions, recorded_settings
 
     with Store(store, must_exist=True) as opened:
         runs = opened.runs()
+    settings = distinctions(runs)
     if as_json:
         names = [name for name in runs.dtype.names or () if name != "settings"]
-        print_json("memetik.bench.ls/1", {"runs": [{name: _plain(run[name]) for name in names} for run in runs]})
+        print_json("memetik.bench.ls/1", {"runs": [
+            {**{name: _plain(run[name]) for name in names}, "settings": recorded_settings(run)} for run in runs
+        ]})  # fmt: skip
         return
-    print_table(
-        ("run", "started", "robot", "scenario", "solver", ">timeout", "seeding", ">targets", ">trials", ">results",
-         ">solved", "~note"),
-        [(r.run[:8], r.started[:16].replace("T", " "), r.robot, r.scenario, r.label, f"{r.timeout:g} s", r.seeding,
-          r.targets, r.trials, r.results, r.solved, r.note) for r in runs],
-    )  # fmt: skip
+    _print_columns({
+        "run": [r.run[:8] for r in runs],
+        "started": [r.started[:16].replace("T", " ") for r in runs],
+        "robot": [r.robot for r in runs],
+        "scenario": [r.scenario for r in runs],
+        "solver": [r.label for r in runs],
+        ">timeout": [f"{r.timeout:g} s" for r in runs],
+        "seeding": [r.seeding for r in runs],
+        "~settings": [settings[r.run] for r in runs],
+        ">targets": [str(r.targets) for r in runs],
+        ">trials": [str(r.trials) for r in runs],
+        ">results": [str(r.results) for r in runs],
+        ">solved": [str(r.solved) for r in runs],
+        "~note": [r.note for r in runs],
+    }, same=("robot", "scenario", ">timeout", "seeding", ">targets", ">trials"), keys=1)  # fmt: skip
 
 
 @bench.command()
@@ -134,7 +147,7 @@ def show(
 def diff(
     first: Path = typer.Argument(..., help="A store, or with a second solver the only one.", show_default=False),
     second: Path = typer.Argument(None, help="Another store to compare with.", show_default=False),
-    solver: list[str] = typer.Option([], "--solver", "-m", help="Two solvers or labels of one store, or one of both."),
+    solver: list[str] = typer.Option([], "--solver", "-m", help="Two labels, or runs, of one store; or of both."),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Compare two stores run by run, or two solvers of one store, target by target."""
@@ -144,11 +157,24 @@ def diff(
     if as_json:
         print_json("memetik.bench.diff/1", {"comparisons": [vars(row) for row in rows]})
         return
-    print_table(
-        ("robot", "scenario", "first", "second", ">solved", ">solved", ">score ms", ">score ms", "~verdict"),
-        [(row.robot, row.scenario, row.first, row.second, f"{row.first_solved:.1%}", f"{row.second_solved:.1%}",
-          f"{row.first_score * 1e3:.3g}", f"{row.second_score * 1e3:.3g}", row.verdict) for row in rows],
-    )  # fmt: skip
+    ones, others = (
+        [_with(r.first, r.first_settings) for r in rows],
+        [_with(r.second, r.second_settings) for r in rows],
+    )
+    solvers = {"solver": ones} if ones == others else {"first": ones, "second": others}
+    _print_columns({
+        "robot": [row.robot for row in rows],
+        "scenario": [row.scenario for row in rows],
+        **solvers,
+        ">timeout": [f"{row.timeout:g} s" for row in rows],
+        "seeding": [row.seeding for row in rows],
+        ">targets": [str(row.targets) for row in rows],
+        ">first solved": [f"{row.first_solved:.1%}" for row in rows],
+        ">second solved": [f"{row.second_solved:.1%}" for row in rows],
+        ">first score ms": [f"{row.first_score * 1e3:.3g}" for row in rows],
+        ">second score ms": [f"{row.second_score * 1e3:.3g}" for row in rows],
+        "~verdict": [row.verdict for row in rows],
+    }, same=("robot", "scenario", *solvers, ">timeout", "seeding", ">targets"), keys=4 + len(solvers))  # fmt: skip
 
 
 @bench.command()
@@ -344,13 +370,14 @@ def _asked_for(line: Any, spec: Any) -> bool:
 
 
 def _print_lines(lines: list[Any]) -> None:
-    """A table of runs. What is the same for all goes into its title, what is empty for all is left out."""
-    columns = {
+    """A table of runs."""
+    _print_columns({
         "robot": [x.robot for x in lines],
         "scenario": [x.scenario for x in lines],
         "solver": [x.label for x in lines],
         ">timeout": [f"{x.timeout:g} s" for x in lines],
         "seeding": [x.seeding for x in lines],
+        "~settings": [x.settings for x in lines],
         ">targets": [f"{x.targets}" + (f" ({x.unreachable} unreachable)" if x.unreachable else "") for x in lines],
         ">trials": [str(x.trials) for x in lines],
         ">solved": [_figure(x.solved, ".1%") for x in lines],
@@ -360,13 +387,23 @@ def _print_lines(lines: list[Any]) -> None:
         ">false": [str(x.false or "") for x in lines],
         ">lost": [str(x.lost or "") for x in lines],
         "~note": [x.note for x in lines],
-    }
-    title = []
-    for name in ("robot", ">timeout", "seeding", ">targets", ">trials"):
-        if lines and len(set(columns[name])) == 1:
+    }, same=("robot", ">timeout", "seeding", ">targets", ">trials"), keys=6)  # fmt: skip
+
+
+def _print_columns(columns: dict[str, list[str]], same: tuple[str, ...], keys: int) -> None:
+    """A table whose first `keys` columns name its rows. Of the columns `same` those that are the same in all rows go
+    into its title, and what is empty in all rows is left out."""
+    names, title = list(columns)[:keys], []
+    for name in same:
+        if len(set(columns.get(name, ()))) == 1:
             title.append(f"{name.lstrip('>')} {columns.pop(name)[0]}")
-    kept = {name: cells for name, cells in columns.items() if any(cells) or name in ("solver", ">solved")}
-    print_table(list(kept), zip(*kept.values(), strict=True), title=", ".join(title) or None)
+    kept = {name: cells for name, cells in columns.items() if any(cells) or not cells}
+    rows = zip(*kept.values(), strict=True)
+    print_table(list(kept), rows, title=", ".join(title) or None, keys=sum(name in kept for name in names))
+
+
+def _with(label: str, settings: str) -> str:
+    return f"{label} ({settings})" if settings else label
 
 
 def _figure(value: float, form: str) -> str:

@@ -63,22 +63,32 @@ def reach(
     """Study the reach of a robot: over a surface, over base placements, or over its whole workspace."""
     import memetik as mk
     from memetik.bench import cluster as clusters
-    from memetik.errors import InvalidInputError
+    from memetik.errors import InvalidInputError, UnknownNameError
 
     check_outputs(output, (".html", ".png", ".pdf", ".ply", *([".npz"] if map_size is None else [])))
     robots = [mk.load_robot(name, search_path=search_path) for name in (robot, *also)]
     if map_size is not None:
-        if mesh is not None or also or place:
-            raise InvalidInputError("--map is about one robot alone: leave out MESH, --also and --place.")
+        unused = {"MESH": mesh, "--points": points, "--mesh-pose": mesh_pose, "--touch": touch, "--also": also,
+                  "--place": place, "a second --base": base[1:]}  # fmt: skip
+        if given := [name for name, value in unused.items() if value]:
+            raise InvalidInputError(f"--map is about one robot and its surroundings: leave out {', '.join(given)}.")
         placed = robots[0].at(_pose(base[0], "--base")) if base else robots[0]
+        around = None if scene is None else mk.Scene.load(scene)
+        if around is not None and not collision:
+            raise InvalidInputError("--scene is there to be kept clear of: leave out --no-collision.")
         with clusters.workers(cluster, workers) as crew:
-            _map(placed, link, axis, map_size, directions, evaluations or 300, collision, rng, threads, crew, output,
-                 as_json)  # fmt: skip
+            _map(placed, around, link, axis, map_size, directions, evaluations or 300, collision, rng, threads, crew,
+                 output, as_json)  # fmt: skip
         return
     if mesh is None:
         raise InvalidInputError("name the MESH whose surface is to be reached, or say --map SIZE for a map.")
     if spin not in ("free", "fixed"):
         raise InvalidInputError(f"--spin is free or fixed, not {spin!r}.")
+    if place is not None and len(base) > 1:
+        raise InvalidInputError("--place looks for the base itself: name one --base at most, where it begins.")
+    for name in touch:
+        if not any(name in _link_names(model) for model in robots):
+            raise UnknownNameError("link", name, robots[0].name, _link_names(robots[0]))
     surface, world = _surface(mesh, scale, mesh_pose, scene, touch, collision)
     where, normals = _targets(surface, points, scale, mesh_pose, targets, rng)
     from memetik.bench.reach import ReachSetup
@@ -95,7 +105,7 @@ def reach(
     ]  # fmt: skip
     with clusters.workers(cluster, workers) as crew:
         if place is not None:
-            _place(robot, setups[0], surface, where, normals, place, places, passes, crew, output, as_json)
+            _place([robot, *also], setups, surface, where, normals, place, places, passes, crew, output, as_json)
         else:
             sources = [name for name in (robot, *also) for _ in (bases or [None])]
             _study(sources, setups, surface, where, normals, passes, crew, output, as_json)
@@ -134,44 +144,54 @@ def _study(
 
 
 def _place(
-    source: str, setup: Any, surface: Any, points: Any, normals: Any, place: str, places: int, passes: int, crew: Any,
-    output: list[str], as_json: bool,
+    sources: list[str], setups: list[Any], surface: Any, points: Any, normals: Any, place: str, places: int,
+    passes: int, crew: Any, output: list[str], as_json: bool,
 ) -> None:  # fmt: skip
     from dataclasses import replace
 
     from memetik.bench.reach_base import COORDINATES, place_base
-    from memetik.bench.reach_output import placement_html, sentence
+    from memetik.bench.reach_output import comparison_html, comparison_sentences, placement_html, sentence
 
-    region = _region(place, setup.robot.base_pose)
-    population = min(32, places)
-    generations = max(1, places // population)
-    with progress_bar("places", generations * population) as advance:
-        found = place_base(
-            setup, points, normals, region, generations=generations, population=population, passes=passes,
-            workers=crew, progress=advance,
-        )  # fmt: skip
-    best, result = found.best[0]
-    moved = replace(setup, robot=setup.robot.at(best.pose))
-    title = f"{setup.robot.name} at its best place"
-    _write_study(output, title, source, moved, surface, result, placement_html(found, surface))
-    rows = [dict(zip(COORDINATES, p.at, strict=True)) | r.summary() for p, r in found.best]
+    founds = []
+    with progress_bar("places", places * len(setups)) as advance:
+        for setup in setups:
+            region = _region(place, setup.robot.base_pose)
+            founds.append(
+                place_base(setup, points, normals, region, places=places, passes=passes, workers=crew, progress=advance)
+            )
+    moved = [replace(s, robot=s.robot.at(f.best[0][0].pose)) for s, f in zip(setups, founds, strict=True)]
+    order = sorted(range(len(setups)), key=lambda k: -founds[k].best[0][0].value)
+    labels = [f"{setups[k].robot.name} at its best place" for k in order]
+    results = [founds[k].best[0][1] for k in order]
+    words = comparison_sentences(labels, results)
+    best = order[0]
+    further = placement_html(founds[best], surface)
+    if len(setups) > 1:
+        further += comparison_html(labels, results)
+    _write_study(output, labels[0], sources[best], moved[best], surface, results[0], further, founds[best])
+    rows = [[dict(zip(COORDINATES, p.at, strict=True)) | r.summary() for p, r in found.best] for found in founds]
     if as_json:
-        print_json("memetik.reach_place/1", {"robot": setup.robot.name, "looked_at": len(found.looked_at), "best": rows,
-                                             "files": output})  # fmt: skip
+        robots = [
+            {"robot": setups[k].robot.name, "looked_at": len(founds[k].looked_at), "best": rows[k]} for k in order
+        ]
+        print_json("memetik.reach_place/2", {"robots": robots, "comparison": words, "files": output})
         return
-    print_table(
-        (">x", ">y", ">z", ">yaw", ">reached", ">95 % from", ">to", ">mean score"),
-        [(*(f"{r[name]:.3f}" for name in COORDINATES), f"{r['coverage']:.1%}", f"{r['coverage_low']:.1%}",
-          f"{r['coverage_high']:.1%}", f"{r['score']:.3f}") for r in rows],
-        title=f"{len(found.looked_at)} places looked at; the best, studied with all targets",
-    )  # fmt: skip
-    print(sentence(moved, result))
+    for k in order:
+        print_table(
+            (*(f">{name}" for name in COORDINATES), ">reached", ">95 % from", ">to", ">mean score"),
+            [(*(f"{r[name]:.3f}" for name in COORDINATES), f"{r['coverage']:.1%}", f"{r['coverage_low']:.1%}",
+              f"{r['coverage_high']:.1%}", f"{r['score']:.3f}") for r in rows[k]],
+            title=f"{setups[k].robot.name}: of {len(founds[k].looked_at)} places the best, studied with all targets",
+        )  # fmt: skip
+        print(sentence(moved[k], founds[k].best[0][1]))
+    for line in words:
+        print(line)
     _print_files(output)
 
 
 def _map(
-    robot: Any, link: str | None, axis: str, size: float, directions: int, evaluations: int, collision: bool, rng: int,
-    threads: int, crew: Any, output: list[str], as_json: bool,
+    robot: Any, scene: Any, link: str | None, axis: str, size: float, directions: int, evaluations: int,
+    collision: bool, rng: int, threads: int, crew: Any, output: list[str], as_json: bool,
 ) -> None:  # fmt: skip
     from memetik.bench.reach_map import reach_map
     from memetik.bench.reach_map_output import map_figure, map_page, map_ply
@@ -188,12 +208,12 @@ def _map(
 
         found = reach_map(
             robot, link, size=size, directions=directions, axis=axis, evaluations=evaluations,
-            self_collision=collision, rng=rng, threads=threads, workers=crew, progress=progress,
+            self_collision=collision, scene=scene, rng=rng, threads=threads, workers=crew, progress=progress,
         )  # fmt: skip
     for path in output:
         ending = Path(path).suffix.lower()
         if ending == ".html":
-            write_whole(path, map_page(robot, found))
+            write_whole(path, map_page(robot, found, scene))
         elif ending == ".ply":
             write_whole(path, map_ply(found))
         else:
@@ -211,8 +231,9 @@ def _map(
 
 
 def _write_study(
-    output: list[str], title: str, source: str, setup: Any, surface: Any, result: Any, further: list[str]
-) -> None:
+    output: list[str], title: str, source: str, setup: Any, surface: Any, result: Any, further: list[str],
+    found: Any = None,
+) -> None:  # fmt: skip
     from memetik.bench.reach_file import ReachStudy, save_study
     from memetik.bench.reach_output import heat_part, ply_bytes, reach_figure, reach_page
     from memetik.bench.report_page import write_figure
@@ -227,7 +248,7 @@ def _write_study(
         elif ending == ".npz":
             save_study(ReachStudy(source, setup, surface, result), path)
         else:
-            write_figure(path, reach_figure(title, setup, surface, result))
+            write_figure(path, reach_figure(title, setup, surface, result, found))
 
 
 def _surface(
@@ -237,7 +258,7 @@ def _surface(
     import numpy as np
 
     import memetik as mk
-    from memetik.bench.reach_output import SURFACE
+    from memetik.bench.reach import SURFACE
     from memetik.scene.mesh_files import load_mesh
     from memetik.scene.objects import TriangleMesh
 
@@ -268,14 +289,12 @@ def _targets(surface: Any, points: str | None, scale: float, pose: str | None, c
 
 
 def _region(text: str, base: Any) -> Any:
-    """The region of --place; coordinates that are not named stay where the base is."""
-    import math
-
-    from memetik.bench.reach_base import COORDINATES, Region
+    """The region of --place; coordinates that are not named stay where the base is, and its tilt does."""
+    from memetik.bench.reach_base import COORDINATES, Region, base_coordinates
     from memetik.errors import InvalidInputError, suggest
 
-    ranges = {"x": (base[0, 3],) * 2, "y": (base[1, 3],) * 2, "z": (base[2, 3],) * 2}
-    ranges["yaw"] = (math.atan2(base[1, 0], base[0, 0]),) * 2
+    at, tilt = base_coordinates(base)
+    ranges = {name: (value, value) for name, value in zip(COORDINATES, at, strict=True)}
     for word in text.replace(",", " ").split():
         name, _, limits = word.partition("=")
         if name not in COORDINATES:
@@ -285,7 +304,7 @@ def _region(text: str, base: Any) -> Any:
         except ValueError:
             raise InvalidInputError(f"--place takes NAME=LOWER:UPPER, not {word!r}.") from None
         ranges[name] = (low, high)
-    return Region(**ranges)
+    return Region(**ranges, tilt=tilt)
 
 
 def _pose(text: str, option: str) -> Any:
@@ -299,6 +318,10 @@ def _pose(text: str, option: str) -> Any:
     if len(values) not in (3, 6):
         raise InvalidInputError(f"{option} takes 'x y z' or 'x y z roll pitch yaw', not {text!r}.")
     return mk.transform(values[:3], rpy=values[3:] or (0.0, 0.0, 0.0))
+
+
+def _link_names(robot: Any) -> list[str]:
+    return [link.name for link in robot.description.links]
 
 
 def _labels(setups: list[Any]) -> list[str]:
