@@ -48,6 +48,9 @@ SLOW_TARGETS = 300
 
 def robot_named(name: str) -> mk.Robot:
     """A robot, or a part of one."""
+    if name == "iiwa14_turning":
+        robot = mk.load_robot("iiwa14")
+        return robot.with_limits(dict.fromkeys(robot.joint_names, (-np.pi, np.pi)))
     if name not in GROUPS:
         return mk.load_robot(name)
     whole, group = GROUPS[name]
@@ -134,13 +137,19 @@ def run_table(report: Report, verdicts: Verdicts, table: Table, targets: int, on
             cells[row.label] += [percent(result.success), *([_figure(row.source, robot)] if printed else [])]
             if row.milliseconds:
                 spent = result.evaluations * row.cost[robot]
-                times[row.label] += [f"{spent.mean():.3g}", _figure(row.milliseconds, robot)]
+                chosen = result.success if table.times_of_solved and result.success.any() else ...
+                times[row.label] += [
+                    f"{spent[chosen].mean():.4g}",
+                    *([_figure(row.milliseconds, robot)] if printed else []),
+                ]
         judge(verdicts, table, robot, results)
     columns = ["method"]
     for robot in robots:
         columns += [robot, "source"] if any(robot in row.source for row in table.rows) else [robot]
-    counts = "; ".join(dict.fromkeys(f"{table.evaluations[robot]:g} evaluations" for robot in robots))
-    report.table(f"{table.name}, percent solved; {counts}; {targets} targets", columns, list(cells.values()))
+    counts = sorted({table.evaluations[robot] for robot in robots})
+    given = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
+    title = f"{table.name}, percent solved; {given} evaluations; {targets} targets"
+    report.table(title, columns, list(cells.values()))
     if times:
         report.table(f"{table.name}, mean {table.unit}", columns, list(times.values()))
     verdicts.tell(report, table.name)
