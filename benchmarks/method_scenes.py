@@ -239,8 +239,8 @@ def rejection_sampling() -> SceneTable:
     views = (
         View("Random", (5.0, 1000.0)),
         *(View(place, (10.0, 100.0)) for place in scenes),
-        View("HydrogenTank", (100.0, 1000.0), targets=100),
-        View("HydrogenTankSmall", (100.0, 1000.0), targets=60),
+        View("HydrogenTank", (100.0, 1000.0), targets=40),
+        View("HydrogenTankSmall", (100.0, 1000.0), targets=40),
     )
     columns = [view.column(ms) for view in views for ms in view.milliseconds]
     trac, relaxed = mk.methods.method_named("trac"), mk.methods.Relaxed(gradient="numeric")

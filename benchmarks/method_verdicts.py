@@ -22,7 +22,11 @@ QUICKER, FEWER = "is quicker than", "needs fewer candidates than"
 
 @dataclass(frozen=True)
 class Reason:
-    """Why orderings fail here, and which row or figure shows it. Empty: any row, any place."""
+    """Why orderings fail here. Empty: any row, any place.
+
+    It counts where the experiment bears it out: with the rows of `instead` in place of others, or in the place `at`,
+    the ordering does not fail.
+    """
 
     why: str
     better: tuple[str, ...] = ()
@@ -30,6 +34,23 @@ class Reason:
     where: tuple[str, ...] = ()
     sign: str = ">"
     """Of the orderings it is about."""
+    instead: Mapping[str, str] = field(default_factory=dict)
+    at: str = ""
+
+    def borne_out(
+        self, pair: tuple[str, str], where: str, solved: Mapping[str, Mapping[str, np.ndarray]]
+    ) -> bool:  # fmt: skip
+        """solved: by place and row."""
+        if not self.instead and not self.at:
+            return True
+        rows = solved.get(self.at or where, {})
+        names = [self.instead.get(label, label) for label in pair]
+        if not rows or not set(names) <= set(rows):
+            return False
+        first, second = (rows[name] for name in names)
+        count = min(len(first), len(second))
+        comparison = compare_paired(first[:count], second[:count])
+        return comparison.is_noise or comparison.difference > 0
 
     def explains(self, better: str, sign: str, worse: str, where: str) -> bool:
         named = ((self.better, better), (self.worse, worse), (self.where, where))

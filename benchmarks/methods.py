@@ -41,6 +41,8 @@ GROUPS = {
     "valkyrie_arm": ("valkyrie", "right_arm"),
     "valkyrie_leg": ("valkyrie", "right_leg"),
 }
+TURNING = "_turning"
+"""Of a robot whose joints can all make a full turn."""
 FULL_TURN = 2.0 * np.pi * 0.9999
 SLOW_TARGETS = 300
 """For methods written in Python, at most."""
@@ -48,8 +50,8 @@ SLOW_TARGETS = 300
 
 def robot_named(name: str) -> mk.Robot:
     """A robot, or a part of one."""
-    if name == "iiwa14_turning":
-        robot = mk.load_robot("iiwa14")
+    if name.endswith(TURNING):
+        robot = robot_named(name.removesuffix(TURNING))
         return robot.with_limits(dict.fromkeys(robot.joint_names, (-np.pi, np.pi)))
     if name not in GROUPS:
         return mk.load_robot(name)
@@ -128,9 +130,10 @@ def run_table(report: Report, verdicts: Verdicts, table: Table, targets: int, on
     robots = [robot for robot in table.evaluations if not only or robot in only]
     cells: dict[str, list[str]] = {row.label: [row.label] for row in table.rows}
     times: dict[str, list[str]] = {row.label: [row.label] for row in table.rows if row.milliseconds}
+    found: dict[str, dict[str, Result]] = {}
     for robot in robots:
         printed = any(robot in row.source for row in table.rows)
-        results: dict[str, Result] = {}
+        results = found[robot] = {}
         for row in track(table.rows, description=f"{table.name} on {robot}", transient=True):
             work = row.evaluations.get(robot, table.evaluations[robot]) * row.share
             result = results[row.label] = measure(table, row, robot, targets, int(work))
@@ -142,7 +145,8 @@ def run_table(report: Report, verdicts: Verdicts, table: Table, targets: int, on
                     f"{spent[chosen].mean():.4g}",
                     *([_figure(row.milliseconds, robot)] if printed else []),
                 ]
-        judge(verdicts, table, robot, results)
+    for robot in robots:
+        judge(verdicts, table, robot, found)
     columns = ["method"]
     for robot in robots:
         columns += [robot, "source"] if any(robot in row.source for row in table.rows) else [robot]
@@ -157,17 +161,17 @@ def run_table(report: Report, verdicts: Verdicts, table: Table, targets: int, on
         report.say("  " + line)
 
 
-def judge(verdicts: Verdicts, table: Table, robot: str, results: dict[str, Result]) -> None:
+def judge(verdicts: Verdicts, table: Table, robot: str, found: dict[str, dict[str, Result]]) -> None:
     """All orderings that the source states about a robot."""
-    rows = {row.label: row for row in table.rows}
+    rows, results = {row.label: row for row in table.rows}, found[robot]
+    solved = {name: {label: one.success for label, one in of.items()} for name, of in found.items()}
     pairs = dict.fromkeys(stated_rates(_of(rows, "source", robot), table.samples))
     for better, worse, *where in table.orderings:
         if robot in (where[0] if where else rows[better].source):
             pairs[better, worse] = None
     for better, worse in pairs:
-        verdicts.rates(
-            table.name, robot, (better, worse), results[better].success, results[worse].success, table.reasons
-        )
+        reasons = [reason for reason in table.reasons if reason.borne_out((better, worse), robot, solved)]
+        verdicts.rates(table.name, robot, (better, worse), solved[robot][better], solved[robot][worse], reasons)
     for quicker, slower in stated_times(_of(rows, "milliseconds", robot)):
         count = min(len(results[quicker].success), len(results[slower].success))
         chosen = np.ones(count, dtype=bool)

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 SCRIPTS = Path(__file__).parents[2] / "benchmarks"
-BAR = (
-    "3.1 3.2 3.3 3.4 3.5 3.6 3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.14 4.1 4.2 5.2 5.4 8.1 8.2 8.8 8.11 8.12 8.14 bars"
-).split()
+BAR = [
+    *(f"3.{k}" for k in range(1, 15)),
+    *("4.1", "4.2", "5.2", "5.4", "8.1", "8.2", "8.8", "8.11", "8.12", "8.14", "bars"),
+]
 
 
 @pytest.fixture
