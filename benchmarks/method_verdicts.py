@@ -120,7 +120,7 @@ class Verdicts:
         self.all.append(Verdict(table, where, *pair, word, figures, why, sign))
 
     def tell(self, report: Report, table: str) -> None:
-        """What holds and what is a tie in a line each, failures one by one."""
+        """What holds and what is a tie in a line for each place, failures one by one."""
         mine = [verdict for verdict in self.all if verdict.table == table]
         for word in ("holds", "tie"):
             found = defaultdict(list)
@@ -128,10 +128,12 @@ class Verdicts:
                 if verdict.word == word:
                     found[verdict.where].append(verdict.pair)
             for where, pairs in found.items():
-                report.say(f"  {word:5}  {where}: {'; '.join(pairs)}")
+                report.console.print(f"  {word:5}  {where}: {'; '.join(pairs)}")
+        words = Counter(verdict.word for verdict in mine)
+        report.say(f"{words['holds']} orderings hold, {words['tie']} are ties, {words['FAILS']} fail.")
         for verdict in mine:
             if verdict.word == "FAILS":
-                report.say("  " + sentence(verdict))
+                report.say("- " + sentence(verdict))
 
     def summary(self, report: Report) -> int:
         """Prints how many hold; 1 where one fails without a reason."""
@@ -145,13 +147,13 @@ class Verdicts:
             f"{len(failed) - len(unexplained)} fail with a reason, {len(unexplained)} without."
         )
         for verdict in failed:
-            report.say(f"  {verdict.table}: {sentence(verdict)}")
+            report.console.print(f"  {verdict.table}: {sentence(verdict)}")
         return int(bool(unexplained))
 
 
 def sentence(verdict: Verdict) -> str:
-    known = f"; known: {verdict.why}" if verdict.why else ""
-    return f"{verdict.word:5}  {verdict.where}: {verdict.pair} ({verdict.figures}){known}"
+    known = f"; known: {verdict.why}" if verdict.why else ", without a known reason"
+    return f"{verdict.word} {verdict.where}: {verdict.pair} ({verdict.figures}){known}"
 
 
 def stated_rates(source: Mapping[str, float], samples: int) -> Iterator[tuple[str, str]]:
@@ -178,15 +180,29 @@ def percent(solved: np.ndarray) -> str:
 
 @dataclass
 class Markdown(Report):
-    """A report that keeps its tables and remarks as Markdown."""
+    """A report that keeps its tables and remarks as Markdown, the source's figures beside ours in one cell."""
 
     lines: list[str] = field(default_factory=list)
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         super().table(title, columns, rows)
-        cells = [columns, ["---"] * len(columns), *rows]
-        self.lines += [f"{title}:", "", *("| " + " | ".join(map(str, row)) + " |" for row in cells), ""]
+        rule = ["---"] * len(columns)
+        merged = [_beside(columns, row) for row in (columns, rule, *rows)]
+        self.lines += [f"**{title}**", "", *("| " + " | ".join(cells) + " |" for cells in merged), ""]
 
     def say(self, text: str) -> None:
         super().say(text)
+        # Items of a list stay together.
+        if text.startswith("- ") and len(self.lines) > 1 and self.lines[-2].startswith("- "):
+            self.lines.pop()
         self.lines += [text.strip(), ""]
+
+
+def _beside(columns: Sequence[str], row: Sequence[object]) -> list[str]:
+    cells: list[str] = []
+    for column, cell in zip(columns, map(str, row), strict=True):
+        if column != "source":
+            cells.append(cell)
+        elif cell and cell != "---":
+            cells[-1] += f" / {cell}"
+    return cells
