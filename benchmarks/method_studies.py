@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from full_body import SETUPS, Setup
-from method_verdicts import judged, percent
+from method_verdicts import Verdicts, percent
 from peers.report import Report
 from peers.targets import reachable
 from rich.progress import track
@@ -37,7 +37,7 @@ ACCURACY = 1e-3
 """Metres and radians: what the source asks for in general; it states none for its full bodies."""
 
 
-def full_body(report: Report, targets: int) -> None:
+def full_body(report: Report, verdicts: Verdicts, targets: int) -> None:
     """Table 5.4: the root mean square of errors against their mean, at the number of evaluations after which the former
     solves as many as in the source."""
     humanoid = mk.load_robot("valkyrie")
@@ -51,7 +51,7 @@ def full_body(report: Report, targets: int) -> None:
         mean = _needed(robot, goals, replace(method, combination="mean"), targets, budget) <= budget
         rmse = needed <= budget
         rows.append([name, str(budget), percent(mean), f"{mean_source:.2f}", percent(rmse), f"{rmse_source:.2f}"])
-        remarks.append(judged(f"{name}: root mean square > mean", rmse, mean))
+        verdicts.rates("5.4 full body", name, ("root mean square", "mean"), rmse, mean)
         if budget == BODY_EVALUATIONS:
             # What keeps it below the source: L-BFGS begins anew in each generation and has few steps in it.
             longer = replace(method, exploitation=LONG_EXPLOITATION, numeric_gradient=False)
@@ -59,7 +59,9 @@ def full_body(report: Report, targets: int) -> None:
             steps = f"{LONG_EXPLOITATION} exact steps of L-BFGS in a generation instead of {(population - elites) // 6}"
             remarks.append(f"why    {name}: with {steps} {percent(solved)}")
     columns = ("setup", "evaluations", "mean", "source", "root mean square", "source")
-    report.table(f"5.4 full body; at most {BODY_EVALUATIONS} evaluations; {targets} targets", columns, rows)
+    title = f"5.4 full body, percent solved; at most {BODY_EVALUATIONS} evaluations; {targets} targets"
+    report.table(title, columns, rows)
+    verdicts.tell(report, "5.4 full body")
     for line in remarks:
         report.say("  " + line)
 
@@ -97,7 +99,7 @@ def parameter_map(report: Report, targets: int) -> None:
     report.say("  The source: a broad range does as well; at least two elites; recommended 50 to 150 and 2 to 5.")
 
 
-def ablations(report: Report, targets: int) -> None:
+def ablations(report: Report, verdicts: Verdicts, targets: int) -> None:
     """Bio IK without one of its parts each, on hand and humanoid."""
     variants: dict[str, dict[str, Any]] = {
         "all": {}, "no adoption": {"adoption": False}, "no exploitation": {"exploit": False},
@@ -105,7 +107,7 @@ def ablations(report: Report, targets: int) -> None:
         "exact gradient": {"numeric_gradient": False},
     }  # fmt: skip
     rows = {name: [name] for name in variants}
-    columns, remarks = ["variant"], []
+    columns = ["variant"]
     for name, robot, setup in _bodies():
         columns += [name]
         solved = {}
@@ -114,17 +116,14 @@ def ablations(report: Report, targets: int) -> None:
             solved[variant] = _needed(robot, setup.goals, method, targets, ABLATION_EVALUATIONS) < np.inf
             rows[variant].append(percent(solved[variant]))
         parts = [variant for variant in variants if variant.startswith("no ")]
-        remarks += [judged(f"{name}: all > {part}", solved["all"], solved[part]) for part in parts]
-        remarks += [
-            judged(f"{name}: {part} > no exploitation", solved[part], solved["no exploitation"])
-            for part in parts
-            if part != "no exploitation"
-        ]
-    title = f"Ablations of bio1; {ABLATION_EVALUATIONS} evaluations; {targets} targets"
+        # Figure 5.3: each part contributes, exploitation most of all.
+        pairs = [("all", part) for part in parts]
+        pairs += [(part, "no exploitation") for part in parts if part != "no exploitation"]
+        for better, worse in pairs:
+            verdicts.rates("ablations", name, (better, worse), solved[better], solved[worse])
+    title = f"Ablations of bio1, percent solved; {ABLATION_EVALUATIONS} evaluations; {targets} targets"
     report.table(title, columns, list(rows.values()))
-    for line in remarks:
-        report.say("  " + line)
-    report.say("  The source (Starke, figure 5.3) has exploitation as the part that contributes most.")
+    verdicts.tell(report, "ablations")
 
 
 def kinematics(report: Report) -> None:

@@ -1,14 +1,13 @@
 """The methods of the field beside the figures that their sources print.
 
-Run: python benchmarks/methods.py [--tables 3.12 3.14] [--targets 300] [--robots ur5] [--bars] [--full-body] [--map]
-     [--ablations] [--kinematics]
-With 100 targets all tables take about a quarter of an hour on one core; the sources' tables have 1000 to 10 000.
+Run: python benchmarks/methods.py [--tables 3.12 5.4 bars] [--targets 300] [--robots ur5] [--markdown FILE]
+Without options it runs everything: all tables, the bars, ablations, parameter maps and what kinematics cost.
 
 Targets are poses of random postures within the limits, seeds are other random postures; tables 8.x are run in scenes
-(method_scenes.py). A table is run at equal numbers of evaluations: as many as the source's own numbers imply, or as
-many as it takes a named row (the anchor) to solve what it solved there; every row is run once and read at that number.
-Rates come with Wilson's 95 % intervals; an ordering that the source states holds, or is a tie (the difference is noise
-by a paired test), or fails. Times are of the processor, so that whoever shares the machine does not count.
+(method_scenes.py). A table is run at equal numbers of evaluations, as many as the source's own numbers imply
+(method_tables.py says which). Rates come with Wilson's 95 % intervals. An ordering is stated where the source's text
+says so or its figures differ by more than the noise of its own sample; it holds, is a tie (noise by a paired test), or
+fails, with the reason where it is known. The status is 1 where an ordering fails without one, or a bar is missed.
 """
 
 from __future__ import annotations
@@ -16,13 +15,18 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import method_scenes
+import method_studies
 import method_tables
 import numpy as np
 from method_tables import Row, Table
-from method_verdicts import judged, percent
+from method_verdicts import Markdown, Verdicts, percent, stated_rates, stated_times
 from peers.report import Report
 from rich.console import Console
 from rich.progress import track
@@ -32,10 +36,13 @@ from memetik.solve.methods.bio import Bio1, Bio2
 
 GROUPS = {
     "pr2_arm": ("pr2", "right_arm"),
+    "pr2_torso": ("pr2", "right_arm_and_torso"),
     "baxter_arm": ("baxter", "left_arm"),
     "valkyrie_arm": ("valkyrie", "right_arm"),
     "valkyrie_leg": ("valkyrie", "right_leg"),
 }
+TURNING = "_turning"
+"""Of a robot whose joints can all make a full turn."""
 FULL_TURN = 2.0 * np.pi * 0.9999
 SLOW_TARGETS = 300
 """For methods written in Python, at most."""
@@ -43,6 +50,9 @@ SLOW_TARGETS = 300
 
 def robot_named(name: str) -> mk.Robot:
     """A robot, or a part of one."""
+    if name.endswith(TURNING):
+        robot = robot_named(name.removesuffix(TURNING))
+        return robot.with_limits(dict.fromkeys(robot.joint_names, (-np.pi, np.pi)))
     if name not in GROUPS:
         return mk.load_robot(name)
     whole, group = GROUPS[name]
@@ -51,117 +61,152 @@ def robot_named(name: str) -> mk.Robot:
 
 @dataclass(frozen=True)
 class Result:
-    """A row on a robot: whether and after how many evaluations each target was solved, and the mean time."""
+    """A row on a robot: whether and after how many evaluations each target was solved."""
 
     success: np.ndarray
     evaluations: np.ndarray
-    milliseconds: float
 
-    def within(self, evaluations: float) -> np.ndarray:
-        return self.success & (self.evaluations <= evaluations)
+
+STUDIES = ("5.4", "bars", "ablations", "map", "kinematics")
+"""What is run beside the tables."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tables", nargs="*", help="numbers or words of their names; all by default")
+    parser.add_argument("--tables", nargs="+", default=[""], help="numbers or words of their names; all by default")
     parser.add_argument("--targets", type=int, default=100)
     parser.add_argument("--robots", nargs="+", help="only these")
-    parser.add_argument("--bars", action="store_true", help="the product's bars on BioIK")
-    parser.add_argument("--full-body", action="store_true", help="Starke's table 5.4")
-    parser.add_argument("--map", action="store_true", help="efficiency of Bio IK over population and elites")
-    parser.add_argument("--ablations", action="store_true", help="Bio IK without its parts, on hand and humanoid")
-    parser.add_argument(
-        "--kinematics", action="store_true", help="incremental and extrapolated kinematics beside lanes"
-    )
+    parser.add_argument("--markdown", type=Path, help="write what is printed to this file, too")
     options = parser.parse_args(arguments)
-    report = Report(Console(width=150, highlight=False))
+    report, verdicts = Markdown(Console(width=150, highlight=False)), Verdicts()
     known: dict[str, Table | method_scenes.SceneTable] = {**method_tables.tables(), **method_scenes.tables()}
-    others = options.bars or options.full_body or options.map or options.ablations or options.kinematics
-    wanted = options.tables if options.tables is not None else ([] if others else [""])
-    chosen = [table for name, table in known.items() if any(names(name, part) for part in wanted)]
-    for part in wanted:
-        if not any(names(name, part) for name in known):
-            parser.error(f"no table has {part!r} in its name; there are: {', '.join(known)}")
-    for table in chosen:
-        if isinstance(table, Table):
-            run_table(report, table, options.targets, options.robots)
-        else:
-            method_scenes.run_table(report, table, options.targets)
-    if options.bars:
-        run_bars(report, options.targets)
-    if options.full_body:
-        from method_studies import full_body
-
-        full_body(report, options.targets)
-    if options.map:
-        from method_studies import parameter_map
-
-        parameter_map(report, options.targets)
-    if options.ablations:
-        from method_studies import ablations
-
-        ablations(report, options.targets)
-    if options.kinematics:
-        from method_studies import kinematics
-
-        kinematics(report)
-    return report.status() if report.bars else 0
+    for part in options.tables:
+        if not any(names(name, part) for name in (*known, *STUDIES)):
+            parser.error(f"no table has {part!r} in its name; there are: {', '.join((*known, *STUDIES))}")
+    for name in (*known, *STUDIES):
+        if not any(names(name, part) for part in options.tables):
+            continue
+        begin = time.perf_counter()
+        run(report, verdicts, known.get(name, name), options.targets, options.robots)
+        report.console.print(f"  ({time.perf_counter() - begin:.0f} s)")
+    failed = verdicts.summary(report)
+    if report.bars:
+        failed |= report.status()
+    if options.markdown:
+        options.markdown.write_text("\n".join(report.lines))
+    return failed
 
 
 def names(table: str, part: str) -> bool:
-    """Whether a number of a table, a range of them or a word names it; the empty word names all."""
-    return not part or part in table.replace("-", " ").split() or (not part[0].isdigit() and part in table)
+    """Whether a number of a table or a word names it; the empty word names all."""
+    return not part or part in table.split() or (not part[0].isdigit() and part in table)
 
 
-def run_table(report: Report, table: Table, targets: int, only: list[str] | None) -> None:
-    robots = [robot for robot in table.rows[0].source if not only or robot in only]
+def run(
+    report: Report,
+    verdicts: Verdicts,
+    what: Table | method_scenes.SceneTable | str,
+    targets: int,
+    only: list[str] | None,
+) -> None:
+    """One table or study."""
+    if isinstance(what, Table):
+        run_table(report, verdicts, what, targets, only)
+    elif isinstance(what, method_scenes.SceneTable):
+        method_scenes.run_table(report, verdicts, what, targets)
+    elif what == "5.4":
+        method_studies.full_body(report, verdicts, targets)
+    elif what == "bars":
+        run_bars(report, targets)
+    elif what == "ablations":
+        method_studies.ablations(report, verdicts, targets)
+    elif what == "map":
+        method_studies.parameter_map(report, min(targets, 60))
+    else:
+        method_studies.kinematics(report)
+
+
+def run_table(report: Report, verdicts: Verdicts, table: Table, targets: int, only: list[str] | None) -> None:
+    robots = [robot for robot in table.evaluations if not only or robot in only]
     cells: dict[str, list[str]] = {row.label: [row.label] for row in table.rows}
     times: dict[str, list[str]] = {row.label: [row.label] for row in table.rows if row.milliseconds}
-    remarks: list[str] = []
-    budgets = []
+    found: dict[str, dict[str, Result]] = {}
     for robot in robots:
-        results = {}
-        most = table.evaluations.get(robot, table.most)
+        printed = any(robot in row.source for row in table.rows)
+        results = found[robot] = {}
         for row in track(table.rows, description=f"{table.name} on {robot}", transient=True):
-            results[row.label] = measure(table, row, robot, targets, int(most * row.share))
-        budget = most if table.anchor is None else calibrated(table, robot, results[table.anchor], most)
-        budgets.append(f"{budget:g}")
-        for row in table.rows:
-            result = results[row.label]
-            solved = result.within(budget * row.share)
-            cells[row.label] += [percent(solved), f"{row.source[robot]:.2f}"]
+            work = row.evaluations.get(robot, table.evaluations[robot]) * row.share
+            result = results[row.label] = measure(table, row, robot, targets, int(work))
+            cells[row.label] += [percent(result.success), *([_figure(row.source, robot)] if printed else [])]
             if row.milliseconds:
-                work = np.minimum(result.evaluations, budget * row.share).mean()
-                times[row.label] += [f"{result.milliseconds:.2f} ({work:.0f})", f"{row.milliseconds[robot]:.2f}"]
-        remarks += [
-            verdict(table, results, budget, robot, better, worse)
-            for better, worse, *where in table.orderings
-            if not where or robot in where[0]
-        ]
-    columns = ["method"] + [c for robot in robots for c in (robot, "source")]
-    anchor = f", calibrated by '{table.anchor}'" if table.anchor else ""
-    title = f"{table.name}; evaluations: {', '.join(budgets)}{anchor}; {targets} targets"
+                spent = result.evaluations * row.cost[robot]
+                chosen = result.success if table.times_of_solved and result.success.any() else ...
+                times[row.label] += [
+                    f"{spent[chosen].mean():.4g}",
+                    *([_figure(row.milliseconds, robot)] if printed else []),
+                ]
+    for robot in robots:
+        judge(verdicts, table, robot, found)
+    columns = ["method"]
+    for robot in robots:
+        columns += [robot, "source"] if any(robot in row.source for row in table.rows) else [robot]
+    counts = sorted({table.evaluations[robot] for robot in robots})
+    given = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
+    title = f"{table.name}, percent solved; {given} evaluations; {targets} targets"
     report.table(title, columns, list(cells.values()))
     if times:
-        title = f"{table.name}: mean milliseconds of processor time (and evaluations)"
-        report.table(title, columns, list(times.values()))
-    for line in (*remarks, *table.notes):
+        report.table(f"{table.name}, mean {table.unit}", columns, list(times.values()))
+    verdicts.tell(report, table.name)
+    for line in table.notes:
         report.say("  " + line)
+
+
+def judge(verdicts: Verdicts, table: Table, robot: str, found: dict[str, dict[str, Result]]) -> None:
+    """All orderings that the source states about a robot."""
+    rows, results = {row.label: row for row in table.rows}, found[robot]
+    solved = {name: {label: one.success for label, one in of.items()} for name, of in found.items()}
+    pairs = dict.fromkeys(stated_rates(_of(rows, "source", robot), table.samples))
+    for better, worse, *where in table.orderings:
+        if robot in (where[0] if where else rows[better].source):
+            pairs[better, worse] = None
+    for better, worse in pairs:
+        reasons = [reason for reason in table.reasons if reason.borne_out((better, worse), robot, solved)]
+        verdicts.rates(table.name, robot, (better, worse), solved[robot][better], solved[robot][worse], reasons)
+    for quicker, slower in stated_times(_of(rows, "milliseconds", robot)):
+        count = min(len(results[quicker].success), len(results[slower].success))
+        chosen = np.ones(count, dtype=bool)
+        if table.times_of_solved:
+            chosen = results[quicker].success[:count] & results[slower].success[:count]
+        first, second = (results[k].evaluations[:count][chosen] * rows[k].cost[robot] for k in (quicker, slower))
+        verdicts.times(table.name, robot, (quicker, slower), first, second, table.reasons, table.unit)
+
+
+def _of(rows: dict[str, Row], field: str, robot: str) -> dict[str, float]:
+    """What the source prints about a robot, by row."""
+    return {label: getattr(row, field)[robot] for label, row in rows.items() if robot in getattr(row, field)}
+
+
+def _figure(source: Mapping[str, float], robot: str) -> str:
+    return f"{source[robot]:.2f}" if robot in source else ""
 
 
 def measure(table: Table, row: Row, name: str, targets: int, evaluations: int) -> Result:
     """One row on one robot."""
-    robot = robot_named(name)
     count = min(targets, SLOW_TARGETS) if row.slow else targets
-    goal = mk.Pose(robot.tip, position_tolerance=table.position, rotation_tolerance=table.rotation)
-    problem = mk.Problem(turning(robot, row.turns), [goal])
+    return _measured(row.method, row.turns, table.position, table.rotation, name, targets, count, evaluations)
+
+
+@cache  # TRAC-IK and KDL are rows of many tables
+def _measured(
+    method: Any, turns: str, position: float, rotation: float, name: str, targets: int, count: int, evaluations: int
+) -> Result:
+    robot = robot_named(name)
+    goal = mk.Pose(robot.tip, position_tolerance=position, rotation_tolerance=rotation)
+    problem = mk.Problem(turning(robot, turns), [goal])
     poses, seeds = robot.pose(robot.tip, robot.random(11, targets)[:count]), robot.random(12, targets)[:count]
-    problem.solve(poses[0], seed=seeds[0], method=row.method, evaluations=10)  # imports are no part of the time
-    begin = time.process_time()
-    batch = problem.solve(poses, seed=seeds, method=row.method, evaluations=evaluations, rng=5)
-    elapsed = time.process_time() - begin
-    solved = batch.success & within_limits(robot, batch.q) if row.turns == "ignored" else batch.success
-    return Result(solved, batch.evaluations, 1e3 * elapsed / count)
+    batch = problem.solve(poses, seed=seeds, method=method, evaluations=evaluations, rng=5)
+    solved = batch.success & within_limits(robot, batch.q) if turns == "ignored" else batch.success
+    return Result(solved & (batch.evaluations <= evaluations), batch.evaluations)
 
 
 def turning(robot: mk.Robot, turns: str) -> mk.Robot:
@@ -178,22 +223,6 @@ def within_limits(robot: mk.Robot, q: np.ndarray) -> np.ndarray:
     """Which postures (N, n) are, joints of a full turn or more turned back."""
     turning = robot.upper - robot.lower >= FULL_TURN
     return np.all(turning | ((q >= robot.lower) & (q <= robot.upper)), axis=1)
-
-
-def calibrated(table: Table, robot: str, anchor: Result, most: float) -> float:
-    """Evaluations after which the anchor has solved as many as in the source; all where it never does."""
-    row = next(row for row in table.rows if row.label == table.anchor)
-    needed = np.sort(np.where(anchor.success, anchor.evaluations, np.inf))
-    index = min(len(needed) - 1, max(0, round(row.source[robot] / 100 * len(needed)) - 1))
-    return float(min(most, needed[index]) / row.share)
-
-
-def verdict(table: Table, results: dict[str, Result], budget: float, robot: str, better: str, worse: str) -> str:
-    rows = {row.label: row for row in table.rows}
-    first = results[better].within(budget * rows[better].share)
-    second = results[worse].within(budget * rows[worse].share)
-    count = min(len(first), len(second))
-    return judged(f"{robot}: {better} > {worse}", first[:count], second[:count])
 
 
 def run_bars(report: Report, targets: int) -> None:
