@@ -677,7 +677,7 @@ class Solve {
 
   Outcome check_only() {
     outcome_.q = posture_;
-    outcome_.success = verify(outcome_.q, outcome_.errors) && (!request_.valid || request_.valid(outcome_.q.data()));
+    outcome_.success = verify(outcome_.q, outcome_.errors) && allowed(outcome_.q, !request_.world);
     outcome_.ending = outcome_.success ? Ending::solved : Ending::attempts;
     outcome_.counts.evaluations = 1;
     outcome_.seconds = elapsed();

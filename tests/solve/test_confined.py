@@ -229,3 +229,11 @@ def test_the_time_for_contacts_is_told_apart(elise):
     assert 0.0 < solution.profile["contacts"] < solution.time
     free = mk.Problem(elise, [Pose("tip")]).solve(surroundings.targets[0], rng=0)
     assert free.profile["contacts"] == 0.0
+
+
+def test_a_posture_that_nothing_moves_is_checked_for_contacts_too():
+    panda = mk.load_robot("panda")
+    for x, is_free in ((0.3, False), (3.0, True)):
+        scene = mk.Scene()
+        scene.add_box("block", size=(1.0, 1.0, 1.0), pose=transform((x, 0.0, 0.5)))
+        assert mk.Problem(panda, [mk.Center()], scene=scene).solve().success == is_free
