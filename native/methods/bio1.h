@@ -450,11 +450,6 @@ class Bio1Ros {
         if (!evaluate(run, people_[k])) return State::failed;
       sort(people_, size, ByFitness{});
     }
-    if (run.fitness.options().combination == Combination::mean) {
-      mix(run, random.uniform());
-      for (int k = 0; k < size; ++k) people_[k].fitness = run.fitness.combine(run.v, people_[k].losses, true);
-      sort(people_, size, ByFitness{});
-    }
     ++run.c.counts.generations;
     bool improved = false;
     for (int k = 0; k < elites; ++k) {
@@ -467,6 +462,7 @@ class Bio1Ros {
           const double change = random.uniform() * elite.error * run.range(i);
           trial[i] = run.clip(i, trial[i] + (side ? -change : change));
         }
+        if (run.fitness.options().combination == Combination::mean) mix(run, random.uniform());
         if (!run.evaluate(trials_, 2, false, values)) return State::failed;
         const int side = values[1] < values[0];
         if (!(values[side] < elite.fitness)) continue;
@@ -527,7 +523,7 @@ class Bio1Ros {
     double fitness, error;
   };
 
-  // The linear fitness of a pose is (1 - share) distance + share s angle, the share drawn in each generation. The scale
+  // The linear fitness of a pose is (1 - share) distance + share s angle, the share drawn at each evaluation. The scale
   // s, of which the source says that it depends on the size, is the chain's length over a half turn.
   static void mix(Run &run, double share) {
     const ProblemView &v = run.v;
@@ -543,6 +539,7 @@ class Bio1Ros {
 
   // The error is how far the tips are from their goals: metres over the chain's length, radians over a half turn.
   bool evaluate(Run &run, Individual &one) {
+    if (run.fitness.options().combination == Combination::mean) mix(run, run.c.random.uniform());
     if (!run.look<false>(one.genes, one.fitness, inside_)) return false;
     for (int t = 0; t < run.v.term_count; ++t) one.losses[t] = get(run.fitness.loss(t), 0);
     double sum = 0;
