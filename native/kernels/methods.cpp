@@ -1,5 +1,6 @@
 // The methods of the field other than the memetic search, each as an island that the core carries.
 #include "methods/bio1.h"
+#include "methods/bio1_ros.h"
 #include "methods/bio2.h"
 #include "methods/descent.h"
 #include "methods/newton.h"

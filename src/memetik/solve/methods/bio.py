@@ -162,7 +162,7 @@ class Bio1Ros(CoreMethod):
     population   individuals.
     elites       how many are exploited and kept.
     combination  "squares": the quadratic fitness; "mean": the original, linear one, (1 - U) distance + U s angle of
-                 each pose, with a random number U in each generation. The scale s, of which the source says that it
+                 each pose, with a random number U at each evaluation. The scale s, of which the source says that it
                  depends on the size, is the length of the chain over a half turn.
     rotation, rotation_scale
                  measure of rotations in the quadratic fitness, and its factor; the linear one has the angle, scaled as
