@@ -121,9 +121,10 @@ def _row(one: _Side, a: Any, two: _Side, b: Any, words: dict[str, str]) -> Row |
     scores = [target_means(rows.target, spent(rows, a.timeout), shared) for rows in (left, right)]
     names = ("the first", "the second") if a.label == b.label else (str(a.label), str(b.label))
     verdict, chance = _verdict(solved, scores, names)
+    means = [float(values.mean()) for values in (*solved, *scores)]
     return Row(
         str(a.robot), str(a.scenario), float(a.timeout), str(a.seeding), str(a.label), str(b.label), words[a.run],
-        words[b.run], len(shared), *(float(values.mean()) for values in (*solved, *scores)), chance, verdict,
+        words[b.run], len(shared), means[0], means[1], means[2], means[3], chance, verdict,
     )  # fmt: skip
 
 
