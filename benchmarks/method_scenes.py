@@ -329,7 +329,7 @@ def kept_seeds() -> SceneTable:
 
 def optimisers() -> SceneTable:
     """Figure 8.19: NLopt's optimisers behind RelaxedIK. The source prints no figures."""
-    views = (View("Random", (2.0, 10.0), targets=100), View("Shelf", (50.0,), targets=50),
+    views = (View("Random", (2.0, 10.0), targets=60), View("Shelf", (20.0,), targets=30),
              View("HydrogenTank", (20.0,), "pivot", targets=100))  # fmt: skip
     gradients, without = ("lbfgs", "var", "tnewton"), ("praxis", "nelder_mead", "bobyqa", "sbplx")
     slow, globals_ = ("cobyla", "mma", "ccsaq"), ("stogo", "direct", "ags", "isres", "esch")
@@ -341,7 +341,7 @@ def optimisers() -> SceneTable:
         )
         for name in (*local, *slow, *globals_)
     )  # fmt: skip
-    random, simple = [views[0].column(10.0)], [views[0].column(2.0), views[1].column(50.0)]
+    random, simple = [views[0].column(10.0)], [views[0].column(2.0), views[1].column(20.0)]
     tank = [views[2].column(20.0)]
     return SceneTable(
         "8.11 optimisers", views, contestants,
@@ -354,6 +354,13 @@ def optimisers() -> SceneTable:
             *(("stogo", other, random) for other in globals_[1:]),
             *((better, worse, tank) for better, worse in product(("slsqp", *gradients), without)),
             *((better, "slsqp", tank) for better in gradients),
+        ),
+        reasons=(
+            Reason(
+                "the text's preliminary experiment; its figure 8.19 has most of them level on Random. Without gradients "
+                "they need more evaluations here, Nelder-Mead 40 ms for 92 % and 60 ms for all of 25",
+                without[:2], gradients, (*random,),
+            ),
         ),
     )  # fmt: skip
 
