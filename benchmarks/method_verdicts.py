@@ -10,7 +10,7 @@ from itertools import permutations
 import numpy as np
 from peers.report import Report
 
-from memetik.bench.statistics import compare_paired, mean_interval, wilson_interval
+from memetik.bench.statistics import compare_costs, compare_paired, wilson_interval
 
 NOISE = 1.96
 """Standard errors up to which two printed percentages state no ordering."""
@@ -106,10 +106,9 @@ class Verdicts:
         """One that is to take less than another, on average: a tie where the mean difference may be zero."""
         count = min(len(first), len(second))
         first, second = first[:count], second[:count]
-        low, high = mean_interval(second - first) if count else (np.nan, np.nan)
+        verdict = compare_costs(first, second).verdict
         figures = f"{first.mean():.3g} and {second.mean():.3g} {unit}" if count else "none solved by both"
-        noise = not (low > 0 or high < 0)
-        self._add(table, where, pair, noise, low > 0, figures, reasons, sign)
+        self._add(table, where, pair, verdict in ("noise", "few"), verdict == "first", figures, reasons, sign)
 
     def _add(
         self, table: str, where: str, pair: tuple[str, str], noise: bool, better: bool, figures: str,
