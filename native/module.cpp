@@ -1,6 +1,8 @@
 #include "bindings.h"
 
 NB_MODULE(_core, m) {
+  // Threads that still hold objects when the interpreter ends are nothing to warn of.
+  nanobind::set_leak_warnings(false);
   m.doc() = "The native core of memetik: kinematic tree, batched kinematics and search.";
   nanobind::class_<memetik::Tree> tree = memetik::bind_tree(m);
   memetik::bind_kinematics(tree);
