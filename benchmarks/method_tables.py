@@ -214,8 +214,8 @@ def gradients() -> Table:
         samples=1000,
         reasons=(
             Reason(
-                "on the arm alone the pseudo-inverse solves more here than there; with the torso's joint (pr2_torso), "
-                "where KDL and gd_c solve the source's shares, gradient descent is ahead",
+                "it hangs on the joints: with the torso's (pr2_torso), where KDL and gd_c solve the source's shares, "
+                "gradient descent is ahead",
                 ("gd_c", "gd_c_4"), ("jac", "jac_4"), ("pr2_arm",), at="pr2_torso",
             ),
         ),
@@ -252,8 +252,8 @@ def generic_optimisers() -> Table:
         samples=1000,
         reasons=(
             Reason(
-                "on the arm alone limits cost the others less than there; with the torso's joint (pr2_torso) and run "
-                "to its end Nelder-Mead is not behind, all near the source's shares",
+                "it hangs on the joints and on the end: with the torso's (pr2_torso), and run to its end, Nelder-Mead "
+                "is not behind",
                 ("Nelder-Mead",), where=("pr2_arm",), at="pr2_torso", instead={"Nelder-Mead": "Nelder-Mead to its end"},
             ),
         ),
