@@ -17,6 +17,8 @@ NOISE = 1.96
 SAME_TIME = 0.05
 """Share up to which two printed times state none: sources print no spread of them."""
 
+MARKDOWN_COLUMNS = 8
+
 QUICKER, FEWER = "is quicker than", "needs fewer candidates than"
 
 
@@ -187,7 +189,10 @@ class Markdown(Report):
         super().table(title, columns, rows)
         rule = ["---"] * len(columns)
         merged = [_beside(columns, row) for row in (columns, rule, *rows)]
-        self.lines += [f"**{title}**", "", *("| " + " | ".join(cells) + " |" for cells in merged), ""]
+        self.lines += [f"**{title}**", ""]
+        for begin in range(1, len(merged[0]), MARKDOWN_COLUMNS):  # wide tables in parts, each with its rows' names
+            part = slice(begin, begin + MARKDOWN_COLUMNS)
+            self.lines += [*("| " + " | ".join([cells[0], *cells[part]]) + " |" for cells in merged), ""]
 
     def say(self, text: str) -> None:
         super().say(text)
