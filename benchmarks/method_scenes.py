@@ -239,8 +239,8 @@ def rejection_sampling() -> SceneTable:
     views = (
         View("Random", (5.0, 1000.0)),
         *(View(place, (10.0, 100.0)) for place in scenes),
-        View("HydrogenTank", (100.0, 1000.0), targets=40),
-        View("HydrogenTankSmall", (100.0, 1000.0), targets=40),
+        View("HydrogenTank", (100.0, 1000.0), targets=25),
+        View("HydrogenTankSmall", (100.0, 1000.0), targets=25),
     )
     columns = [view.column(ms) for view in views for ms in view.milliseconds]
     trac, relaxed = mk.methods.method_named("trac"), mk.methods.Relaxed(gradient="numeric")
@@ -394,8 +394,8 @@ def modes() -> SceneTable:
     views = (
         View("Random", (5.0, 100.0)),
         View("Barrel", (20.0, 100.0)),
-        View("HydrogenTank", (1000.0,), targets=40),
-        View("HydrogenTank", (50.0, 1000.0), "line", targets=40),
+        View("HydrogenTank", (1000.0,), targets=25),
+        View("HydrogenTank", (50.0, 1000.0), "line", targets=25),
     )
     simple = ("Random", "Barrel")
     tank, soon, late = views[2].column(1000.0), views[3].column(50.0), views[3].column(1000.0)
