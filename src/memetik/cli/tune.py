@@ -124,7 +124,7 @@ def tune(
             print_table((shown[0], *(f">{name}" for name in shown[1:])), rows, title=title)
     first, *others = parameter_columns(found)
     print_table((first, *(f">{name}" for name in others)), parameter_rows(found))
-    print(f"* was chosen by {choose}, of the best few measured again side by side: {RULES[choose]}.")
+    print(f"* was chosen by {choose}: {RULES[choose]}; the best few were measured again.")
     for path in written:
         print(f"written: {path}")
     print(sentence)
