@@ -251,7 +251,7 @@ class Bio2 {
       if (!__builtin_isfinite(way)) return true;
       for (int i = 0; i < n; ++i) trial_[i] = run.clip(i, one.genes[i] - way * gradient_[i]);
       run.count(1);
-      // What the next gradient needs comes along: its lanes cost nothing.
+      // What the next gradient needs comes along, in lanes that are free up to seven genes. It counts when it is used.
       if (!differentiate(run, trial_, extrapolate)) return false;
       if (!(slopes_[0] < one.fitness)) return true;
       for (int i = 0; i < n; ++i) one.genes[i] = trial_[i];
