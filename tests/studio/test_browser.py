@@ -303,6 +303,7 @@ def test_a_motion_is_planned_and_played(browser: Any, folder: Path) -> None:
         someone.press("Play")
         wait_for(lambda: np.abs(studio.shown - begin).max() > 0.05 and studio.player.is_playing, "it moves")
         wait_for(lambda: not studio.player.is_playing, "it ends", 30.0)
+        assert studio.loop.wait_idle()  # the player is at its end before that is shown
         np.testing.assert_allclose(studio.shown, studio.player.trajectory.end, atol=1e-6)
         someone.unfold("Curves")
         someone.shot("motion")
