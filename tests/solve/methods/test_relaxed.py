@@ -92,6 +92,19 @@ def test_numeric_gradients_count_one_evaluation_for_each_joint_more():
     assert value == pytest.approx(exact(x)[0], rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("optimizer", "calls"), [("slsqp", 7), ("nlopt_lbfgs", 7), ("nlopt_sbplx", 1), ("nelder_mead", 1)]
+)
+def test_optimisers_that_ask_for_no_gradient_pay_for_none(optimizer: str, calls: int):
+    robot = mk.load_robot("ur5")
+    problem = mk.Problem(robot, [mk.Pose(robot.tip)])
+    task = task_of(problem, robot.pose(robot.tip, robot.random(1)))
+    objective = RelaxedObjective(mk.methods.Relaxed(optimizer=optimizer, gradient="numeric"), task)
+    before = task.evaluations
+    objective(robot.random(2))
+    assert task.evaluations - before == calls
+
+
 def test_ranges_are_used_and_their_middle_is_preferred():
     robot = mk.load_robot("panda")
     target = robot.pose(robot.tip, robot.neutral)

@@ -55,6 +55,14 @@ NLOPT = {
 }
 """By our name: NLopt's. LD and LN are local, with and without gradients; GD and GN global."""
 
+
+def takes_gradients(optimizer: str) -> bool:
+    """Whether one of scipy's, or "nlopt_" and one of NLopt's, does."""
+    if optimizer.startswith("nlopt_"):
+        return NLOPT[optimizer.removeprefix("nlopt_")][1] == "D"
+    return optimizer != "nelder_mead"
+
+
 MOST = 2**31 - 1
 OVER = -1e12
 """What an objective gives that is asked again after it was over: less than any."""

@@ -22,11 +22,13 @@ from memetik.solve.methods.optimisers import (
     load_scipy,
     minimise_by_nlopt,
     minimise_by_scipy,
+    takes_gradients,
 )
 from memetik.solve.methods.relaxed_losses import groove, swamp_groove
 from memetik.solve.methods.tolerances import tolerances_of
 
 if TYPE_CHECKING:
+    from memetik.scene.fast import FastModel
     from memetik.solve.methods.task import Task
     from memetik.solve.problem import Problem
 
@@ -61,7 +63,7 @@ class Relaxed(Search):
                  a third fewer evaluations (benchmarks/method_comparison.py).
     optimizer    slsqp or another of scipy's optimisers ("bfgs", ...), or one of NLopt's ("nlopt_slsqp", ...).
     gradient     "analytic", or "numeric": forward differences of 1e-7, n more evaluations for each gradient, as the
-                 source counts them.
+                 source counts them; none for optimisers that ask for none.
     collision    weight of the collision term; zero for none, 1 as in the programs of this family. It is
                  w groove((2 d0 / (d0 + d))^2; width 2.5, growth 0.035, power 4), d the clearance from everything the
                  problem forbids to touch; inside a body it goes on linearly, where the source has one cost for all.
@@ -129,13 +131,16 @@ class RelaxedObjective:
 
     def __init__(self, method: Relaxed, task: Task, stops: bool = True):
         self.method, self.task, self.stops = method, task, stops
+        self.numeric = method.gradient == "numeric" and takes_gradients(method.optimizer)
         self.rows = rows_of(task.problem)
         self.weights = self.rows.weights * np.where(self.rows.lengths, method.position_weight, method.rotation_weight)
+        if method.orientation == "ignore":
+            self.weights = self.weights * ~self.rows.turns
         confinement = task.problem.confinement if method.minds_clearance else None
         self.model = None if confinement is None else confinement.tight
 
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        if self.method.gradient == "analytic":
+        if not self.numeric:
             values, slopes = self.at(x[None])
             return float(values[0]), slopes[0]
         steps = np.vstack([x, x + NUMERIC_STEP * np.eye(len(x))])
@@ -151,33 +156,27 @@ class RelaxedObjective:
         k = int(costs.argmin())
         if costs[k] < task._best[0]:  # what a solve without an answer gives
             task._best = (float(costs[k]), np.array(x[k]))
-        distance, score, score_slope = self._collision(x)
+        near = None if self.model is None else self._collision(self.model, x)
         # A posture that touches is no answer: the term, or orientations that count less, may still lead away.
-        free = distance[0] >= task.problem.margin
+        free = near is None or near[0][0] >= task.problem.margin
         if self.stops and free and rows.all_within(residuals[0]) and (x[0] == task.clip(x[0])).all():
             raise Converged(np.array(x[0]))
-        loss, loss_slope = rows.losses(residuals, self.method.width, self.method.growth)
-        cost, gradient = self._weighed(loss, loss_slope, jacobians, ~rows.turns)
-        turning = self._weighed(loss, loss_slope, jacobians, rows.turns)
+        losses = rows.losses(residuals, self.method.width, self.method.growth)
+        if near is None:
+            return _weighed(self.weights, losses, jacobians)
+        _, score, score_slope = near
+        cost, gradient = _weighed(self.weights * ~rows.turns, losses, jacobians)
+        turning = _weighed(self.weights * rows.turns, losses, jacobians)
         value, slope = groove(score, 2.5, 0.035, 4.0)
         share, share_slope = self._orientation_share(score)
         cost += self.method.collision * value + share * turning[0]
         slope = self.method.collision * slope + share_slope * turning[0]
         return cost, gradient + share[:, None] * turning[1] + slope[:, None] * score_slope
 
-    def _weighed(
-        self, loss: np.ndarray, slope: np.ndarray, jacobians: np.ndarray, chosen: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The weighted sum of the losses of some rows, (N,), zero where all are met, and its gradients (N, n)."""
-        weights = self.weights * chosen
-        return (loss + 1.0) @ weights, np.einsum("ki,kij->kj", weights * slope, jacobians)
-
-    def _collision(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The clearance d, the score (2 d0 / (d0 + d))^2, and its gradient by x. Infinitely far from nothing."""
-        if self.model is None:
-            return np.full(len(x), np.inf), np.zeros(len(x)), np.zeros_like(x)
+    def _collision(self, model: FastModel, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The clearance d, the score (2 d0 / (d0 + d))^2, and its gradient by x."""
         task, scale = self.task, self.method.clearance
-        distance, gradient, _ = self.model._nearest(task.full(x), FAR, 1)
+        distance, gradient, _ = model._nearest(task.full(x), FAR, 1)
         free = np.maximum(distance, 0.0)
         score = (2.0 * scale / (scale + free)) ** 2
         slope = -2.0 * score / (scale + free)
@@ -189,7 +188,15 @@ class RelaxedObjective:
         if self.method.orientation == "adaptive":
             share = ADAPTIVE_SCALE / (ADAPTIVE_SCALE + score)
             return share, -share / (ADAPTIVE_SCALE + score)
-        return np.full_like(score, self.method.orientation == "keep"), np.zeros_like(score)
+        return np.ones_like(score), np.zeros_like(score)
+
+
+def _weighed(
+    weights: np.ndarray, losses: tuple[np.ndarray, np.ndarray], jacobians: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The weighted sum of losses (N,), zero where all are met, and its gradients (N, n)."""
+    values, slopes = losses
+    return (values + 1.0) @ weights, ((weights * slopes)[:, None] @ jacobians)[:, 0]
 
 
 class Rows:
