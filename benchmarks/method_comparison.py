@@ -11,7 +11,7 @@ Targets are poses of random postures within the limits, seeds are other random p
 All methods take turns on the same targets on one pinned core, called from Python; failures count with the time they
 took. "solved" is what the core verified; every answer is checked again by Pinocchio. A method that is ahead of the
 default in success or in mean time is listed. `--scenarios` does the same in the benchmark's scenarios, in all of them
-(about three quarters of an hour) or in those named; there the benchmark's own check, numpy and coal, is the judge.
+(about half an hour) or in those named; there the benchmark's own check, numpy and coal, is the judge.
 
 `--work` counts the objective evaluations of RelaxedIK on the scenario Random of the thesis on endoscopic inspection:
 UR10 with the endoscope, self-collision forbidden, gradients by differences and each of them counted. The source needed

@@ -319,6 +319,13 @@ def test_a_budget_stops_a_cluster_and_the_rest_follows(tmp_path, monkeypatch):
     assert run(spec.updated(jobs=1), tmp_path / "s.db").new == 44
 
 
+def test_a_cluster_that_is_not_there_leaves_no_store(tmp_path, monkeypatch):
+    monkeypatch.setattr("memetik.bench.cluster.CONNECT_SECONDS", 0.5)
+    with pytest.raises(InvalidInputError, match="no dask scheduler answers"):
+        run(small("memetic"), tmp_path / "s.db", cluster="tcp://127.0.0.1:9")
+    assert not list(tmp_path.iterdir())
+
+
 def test_other_machines_of_a_cluster_are_noted(tmp_path):
     found, facts = scenario("Random", "ur10", targets=2), machine_facts()
     with Store(tmp_path / "s.db") as store:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from memetik.bench.cluster import Workers, workers
 from memetik.bench.contest import Contest, Settings, Stable, blocks_of, turns
 from memetik.bench.machine import machine_facts, package_versions, usable_cores
 from memetik.bench.peers.process import WorkerFailure
@@ -96,7 +97,8 @@ def run(
     for made in (made for _, made in scenarios if made is not None):
         for settings in spec.settings(default_seeding(made)):
             check_seeding(made, settings.seeding)
-    with Store(store) as opened, Stable(core) as stable:
+    hired = workers(cluster, spec.jobs if spec.jobs > 1 else None)
+    with hired as hands, Store(store) as opened, Stable(core) as stable:
         units = prepare_units(spec, scenarios, contestants, opened, stable, outcome, progress)
         for r in (r for unit in units for r in unit.runs if retry):
             opened.forget_lost(r)
@@ -105,7 +107,7 @@ def run(
             spec = replace(spec, budget=max(spec.budget - (time.monotonic() - begin), 0.0))
         progress.begin(outcome.left)
         if cluster is not None:
-            labels = _on_cluster(spec, units, opened, cluster)
+            labels = _on_cluster(spec, units, opened, hands)
         elif spec.jobs > 1 and len(items) > 1:
             stable.close()
             labels = _on_cores(spec, units, items, opened.path)
@@ -252,33 +254,30 @@ def _here(
             yield from play(units[unit], trial, store, stable, lambda: _time_left(deadline))
 
 
-def _on_cluster(spec: Spec, units: list[Unit], store: Store, cluster: str) -> Iterator[str]:
+def _on_cluster(spec: Spec, units: list[Unit], store: Store, hands: Workers) -> Iterator[str]:
     """All items done by the workers of a cluster; this process writes what they find."""
-    from memetik.bench.cluster import workers
-
     deadline = _deadline(spec)
-    with workers(cluster, spec.jobs if spec.jobs > 1 else None) as hands:
-        _note_machines(units, store, hands.everywhere(machine_facts))
-        items, sizes = [], []
-        for trial in range(spec.trials):
-            for index, unit in enumerate(units):
-                blocks = blocks_of(unit.scenario, unit.settings.seeding, range(len(unit.scenario)))
-                wanted = turns(len(unit.runs), blocks, trial, _unfinished(unit, trial, store))
-                for numbers, block in zip(blocks, wanted, strict=True):
-                    made = _items(unit, index, trial, numbers, block, store)
-                    items += made
-                    # All contestants of a block on one machine: they are compared with each other.
-                    sizes += [len(made)] if made else []
-        if not _time_left(deadline):
-            return
-        with contextlib.closing(hands.run(_ask, units, items, together=sizes)) as told:
-            for k, results in told:
-                item = items[k]
-                for result in results:
-                    store.add_result(units[item.unit].runs[item.which], result)
-                    yield units[item.unit].contestants[item.which].label
-                if not _time_left(deadline):
-                    return
+    _note_machines(units, store, hands.everywhere(machine_facts))
+    items, sizes = [], []
+    for trial in range(spec.trials):
+        for index, unit in enumerate(units):
+            blocks = blocks_of(unit.scenario, unit.settings.seeding, range(len(unit.scenario)))
+            wanted = turns(len(unit.runs), blocks, trial, _unfinished(unit, trial, store))
+            for numbers, block in zip(blocks, wanted, strict=True):
+                made = _items(unit, index, trial, numbers, block, store)
+                items += made
+                # All contestants of a block on one machine: they are compared with each other.
+                sizes += [len(made)] if made else []
+    if not _time_left(deadline):
+        return
+    with contextlib.closing(hands.run(_ask, units, items, together=sizes)) as told:
+        for k, results in told:
+            item = items[k]
+            for result in results:
+                store.add_result(units[item.unit].runs[item.which], result)
+                yield units[item.unit].contestants[item.which].label
+            if not _time_left(deadline):
+                return
 
 
 @dataclass(frozen=True)
