@@ -120,7 +120,7 @@ GENERATIONS = 100
 PER_GENERATION: dict[str, int] = dict(zip(SIX, (632, 737, 631, 568, 581, 585), strict=True))
 ONE_SECOND = 100 / 4
 LIMITED: tuple[str, ...] = ("iiwa14", "kr120", "fanuc_m10ia")
-"""Arms whose joints have narrower limits than a turn; run with free ones, too."""
+"""Arms of table 5.2 that are run with joints that turn freely, too."""
 THREAD: dict[str, float] = dict.fromkeys((*SIX, *(f"{robot}_turning" for robot in LIMITED)), 1.0)
 """Times of table 5.2 are counted in evaluations, on one thread."""
 
