@@ -152,16 +152,18 @@ class RelaxedObjective:
         task, rows = self.task, self.rows
         task.spend(len(x))
         residuals, jacobians = rows.core.evaluate(task.targets, task.posture, np.ascontiguousarray(x), MUST)
-        costs = (residuals * residuals).sum(axis=1)
+        costs = np.einsum("ij,ij->i", residuals, residuals)
         k = int(costs.argmin())
         if costs[k] < task._best[0]:  # what a solve without an answer gives
             task._best = (float(costs[k]), np.array(x[k]))
         near = None if self.model is None else self._collision(self.model, x)
         # A posture that touches is no answer: the term, or orientations that count less, may still lead away.
         free = near is None or near[0][0] >= task.problem.margin
-        if self.stops and free and rows.all_within(residuals[0]) and (x[0] == task.clip(x[0])).all():
+        raw = residuals / rows.scales
+        could_be_within = self.stops and free and costs[0] <= rows.most_within
+        if could_be_within and rows.all_within(raw[0]) and (x[0] == task.clip(x[0])).all():
             raise Converged(np.array(x[0]))
-        losses = rows.losses(residuals, self.method.width, self.method.growth)
+        losses = rows.losses(raw, self.method.width, self.method.growth)
         if near is None:
             return _weighed(self.weights, losses, jacobians)
         _, score, score_slope = near
@@ -230,21 +232,22 @@ class Rows:
         self.lower, self.upper = np.array(lower), np.array(upper)
         self.starts, self.bounds = np.array(starts), np.array(bounds) ** 2
         half = 0.5 * (self.upper - self.lower)
+        # The core's cost above which a bound is exceeded for sure: ranges have none.
+        self.most_within = float((self.bounds * np.maximum.reduceat(self.scales**2, self.starts)).sum())
         self.ranged = np.isfinite(half) & (half > WIDE)
+        self.has_ranges = bool(self.ranged.any())
         self.half = np.where(self.ranged, half, 1.0)
         self.middle = np.where(self.ranged, 0.5 * (np.nan_to_num(self.upper) + np.nan_to_num(self.lower)), 0.0)
 
-    def all_within(self, residuals: np.ndarray) -> bool:
-        """Whether one posture's residuals hold the musts, as far as these plain rows can tell."""
-        raw = residuals / self.scales
+    def all_within(self, raw: np.ndarray) -> bool:
+        """Whether one posture's rows hold the musts, as far as these plain rows can tell."""
         inside = ((raw >= self.lower) & (raw <= self.upper)).all()
         return bool(inside and (np.add.reduceat(raw * raw, self.starts) <= self.bounds).all())
 
-    def losses(self, residuals: np.ndarray, width: float, growth: float) -> tuple[np.ndarray, np.ndarray]:
+    def losses(self, raw: np.ndarray, width: float, growth: float) -> tuple[np.ndarray, np.ndarray]:
         """The loss of each row and its slope by the core's residual."""
-        raw = residuals / self.scales
         value, slope = groove(raw, width, growth)
-        if self.ranged.any():
+        if self.has_ranges:
             y = raw - self.middle
             own = swamp_groove(y, -self.half, self.half, 2.0 * self.half)
             # The source tracks, and starts within the range; from afar the groove's growth has to lead to it.

@@ -20,7 +20,10 @@ WALL = 0.95
 def groove(x: Values, width: float = 0.1, growth: float = 10.0, power: float = 2.0, at: float = 0.0) -> ValuesAndSlopes:
     """-exp(-(x - at)^2 / (2 width^2)) + growth |x - at|^power: a groove at one value."""
     y = x - at
-    well = np.exp(-(y * y) / (2.0 * width * width))
+    square = y * y
+    well = np.exp(square * (-0.5 / width**2))
+    if power == 2.0:
+        return growth * square - well, y * (well / width**2 + 2.0 * growth)
     size = np.abs(y)
     return -well + growth * size**power, y / width**2 * well + growth * power * size ** (power - 1.0) * np.sign(y)
 
