@@ -33,7 +33,11 @@ from memetik.solve.methods.newton import Jac, Kdl
 from memetik.solve.methods.pick import Pick
 
 ROD = "endoscope_rod_1"
-HOME = np.radians([0, -90, 90, -90, -90, 0, 0, 0, 0])
+POSTURES = {
+    "home": np.radians([0, -90, 90, -90, -90, 0, 0, 0, 0]),
+    "upright": np.radians([0, -90, 0, -90, 0, 0, 0, 0, 0]),
+}
+"""In which these arms wait."""
 SAMPLES = 1000
 
 # Evaluations in a millisecond. BioIK: 20 300 in 0.335 ms on Random, on four threads (chapter 7.2, table 8.9);
@@ -79,7 +83,7 @@ class Contestant:
     rate       evaluations in a millisecond.
     source     percent by column, where the source prints them.
     bare       judged by its first candidate.
-    seeding    where it starts from, as in `memetik bench --seeding`; or "home", the posture in which these arms wait.
+    seeding    where it starts from, as in `memetik bench --seeding`; or one of `POSTURES`.
     tolerance  metres and radians.
     views      where it takes part; everywhere if empty.
     """
@@ -203,7 +207,8 @@ def measure(one: Contestant, view: View, count: int) -> Outcome:
     problem, confinement = mk.Problem(robot, goals), setting.problem.confinement
     assert confinement is not None
     touches = confinement.touches
-    seeds = np.tile(HOME, (count, 1)) if one.seeding == "home" else seeds_of(setting, one.seeding, trial=0)
+    posture = POSTURES.get(one.seeding)
+    seeds = seeds_of(setting, one.seeding, trial=0) if posture is None else np.tile(posture, (count, 1))
     most, check = int(one.rate * milliseconds), CHECK[view.place]
     solved, candidates, times = [], [], []
     for k in range(count):
@@ -268,8 +273,8 @@ def rejection_sampling() -> SceneTable:
             columns[2:], 57.9, 98.4, 76.9, 99.8, 25.1, 91.3, 96.2, 100.0, 88.0, 100.0, 14.1, 48.4, 0.8, 9.8)),
     )
     contestants += tuple(
-        replace(one, label=f"{one.label}, from home", seeding="home", source={}, views=scenes)
-        for one in contestants if one.label in bare
+        replace(one, label=f"{one.label}, from {posture}", seeding=posture, source={}, views=scenes)
+        for posture in POSTURES for one in contestants if one.label in bare
     )
     # fmt: on
     later = [view.column(view.milliseconds[-1]) for view in views]
@@ -284,9 +289,13 @@ def rejection_sampling() -> SceneTable:
         fewer=tuple((name, "PickIK", ("Random",)) for name in ("KDL", "TracIK", "BioIK")),
         details=True,
         reasons=(
-            Reason(
-                "bare methods hang on the posture that all start from, which the source does not print: not so from "
-                "the arm's home", bare[:2], bare, in_scenes, instead={label: f"{label}, from home" for label in bare},
+            *(
+                Reason(
+                    "bare methods hang on the posture that all start from, which the source does not print: not so "
+                    f"from {posture}", bare[:2], bare, in_scenes,
+                    instead={label: f"{label}, from {posture}" for label in bare},
+                )
+                for posture in POSTURES
             ),
         ),
     )  # fmt: skip
