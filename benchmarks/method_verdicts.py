@@ -45,14 +45,18 @@ class Reason:
         """solved: by place and row."""
         if not self.instead and not self.at:
             return True
-        rows = solved.get(self.at or where, {})
-        names = [self.instead.get(label, label) for label in pair]
-        if not rows or not set(names) <= set(rows):
+        rows, names = solved.get(self.at or where, {}), self.stand_ins(pair)
+        if not set(names) <= set(rows):
             return False
         first, second = (rows[name] for name in names)
         count = min(len(first), len(second))
         comparison = compare_paired(first[:count], second[:count])
         return comparison.is_noise or comparison.difference > 0
+
+    def stand_ins(self, pair: tuple[str, str]) -> tuple[str, str]:
+        """The rows of the experiment in the place of two."""
+        better, worse = (self.instead.get(label, label) for label in pair)
+        return better, worse
 
     def explains(self, better: str, sign: str, worse: str, where: str) -> bool:
         named = ((self.better, better), (self.worse, worse), (self.where, where))
