@@ -44,17 +44,19 @@ def find_postures(
         return PostureResult(np.empty((0, problem.robot.dof)), quick.reason, detail, line)
     postures = [quick.q]
     if most > 1:
-        # Twice what the first took is worth spending on others; they mostly come cheaply after it.
-        spare = min(timeout, max(3.0 * quick.time, SPARE_TIME))
-        for solution in problem.solve_all(*targets, seed=start, most=most, timeout=spare, rng=rng):
+        # Twice what the first took is worth spending on others; they mostly come cheaply after it. Counted, not timed:
+        # the same postures on a machine that has other things to do.
+        spare = max(3 * quick.evaluations, SPARE_EVALUATIONS)
+        found = problem.solve_all(*targets, seed=start, most=most, timeout=timeout, evaluations=spare, rng=rng)
+        for solution in found:
             if np.abs(np.array(postures) - solution.q).max(axis=1).min() > DISTINCT:
                 postures.append(solution.q)
     line = f"inverse kinematics: {len(postures)} postures after {quick.time * 1e3:.2f} ms for the first"
     return PostureResult(np.array(postures[:most]), "solved", "", line)
 
 
-SPARE_TIME = 2e-4
-"""Seconds to look for further postures at least."""
+SPARE_EVALUATIONS = 400
+"""To look for further postures, at least."""
 
 DISTINCT = 1e-2
 """Radians or metres: postures whose joints all differ by less are one."""
