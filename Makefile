@@ -9,8 +9,8 @@ WORKERS ?= 2
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-NATIVE := CMakeLists.txt $(shell find native -name '*.cpp' -o -name '*.h')
-CXX_SOURCES := $(filter-out CMakeLists.txt,$(NATIVE))
+CXX_SOURCES := $(shell find native cmake -name '*.cpp' -o -name '*.h')
+NATIVE := CMakeLists.txt $(wildcard cmake/*.cmake) $(CXX_SOURCES)
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test bench soak examples docs fmt lint wheel clean
@@ -27,7 +27,7 @@ test: $(STAMPS)/test ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 bench: $(STAMPS)/test $(STAMPS)/bench ## run every benchmark in benchmarks/; fails if a bar does not hold
-	@status=0; for script in $(sort $(wildcard benchmarks/*.py)); do \
+	@status=0; for script in $(filter-out benchmarks/regression.py,$(sort $(wildcard benchmarks/*.py))); do \
 		echo "== $$script"; $(BIN)/python $$script || status=1; done; exit $$status
 
 examples: build $(STAMPS)/bench ## run every script in examples/
@@ -53,6 +53,7 @@ lint: $(STAMPS)/lint $(STAMPS)/test ## check style, types and the direction of i
 SANITIZER_RUNTIME = $(foreach library,libasan.so libubsan.so,$(shell $${CXX:-c++} -print-file-name=$(library)))
 SANITIZED = LD_PRELOAD="$(SANITIZER_RUNTIME)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 soak: $(SOAK_VENV)/.stamps/sanitized ## tests with the core under sanitizers, then the long tests, then the benchmark in full
+	test ! -x build/soak/core/memetik_tests || build/soak/core/memetik_tests
 	$(SANITIZED) $(SOAK_VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile -m "not soak and not unsanitized" $(ARGS)
 	$(MAKE) $(STAMPS)/test
 	$(BIN)/python -m pytest -m soak $(ARGS) || [ $$? -eq 5 ]  # 5: there is no such test
@@ -65,7 +66,7 @@ wheel: $(STAMPS)/tools ## build a wheel for this machine into dist/
 
 clean: ## remove what was built, but not the virtual environment
 	rm -rf build dist site out
-	rm -f $(STAMPS)/package
+	rm -f $(STAMPS)/package $(STAMPS)/every-set
 
 $(STAMPS)/venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memetik needs Python 3.11 or later; set PYTHON=")'
@@ -74,19 +75,40 @@ $(STAMPS)/venv:
 
 $(STAMPS)/tools: $(STAMPS)/venv pyproject.toml
 	$(INSTALL) --upgrade pip
-	$(INSTALL) 'scikit-build-core>=0.11' 'nanobind>=2.4' 'cmake>=3.18' ninja
+	$(INSTALL) 'scikit-build-core>=0.11' 'nanobind>=2.4' 'numpy>=1.26' 'cmake>=3.18' ninja
 	@touch $@
 
+# The types of the core, where pyright and editors look for them.
+COPY_STUB = $(BIN)/python -c 'import pathlib, shutil, memetik._core as core; \
+	shutil.copy(pathlib.Path(core.__file__).with_name("_core.pyi"), "src/memetik/_core.pyi")'
+
+# Kernels for this machine and the baseline alone: half the build. Tests run on every instruction set.
 $(STAMPS)/package: $(STAMPS)/tools pyproject.toml $(NATIVE)
-	$(INSTALL) --no-build-isolation --editable .
+	$(INSTALL) --no-build-isolation --editable . --config-settings=cmake.define.MEMETIK_SETS=native
+	@$(COPY_STUB)
 	@touch $@
+
+$(STAMPS)/every-set: $(STAMPS)/tools $(STAMPS)/doctest pyproject.toml $(NATIVE)
+	$(INSTALL) --no-build-isolation --editable . --config-settings=cmake.define.MEMETIK_SETS=all $(NATIVE_TESTS)
+	@$(COPY_STUB)
+	@touch $(STAMPS)/package $@
 
 $(STAMPS)/demo: $(STAMPS)/package
 	$(INSTALL) --group demo
 	@touch $@
 
-$(STAMPS)/test: $(STAMPS)/package $(STAMPS)/browser
+$(STAMPS)/test: $(STAMPS)/every-set $(STAMPS)/browser
 	$(INSTALL) --group test
+	@touch $@
+
+# doctest, for the native unit tests: that of the system, or Debian's package unpacked beside the virtual environment.
+NATIVE_TESTS := --config-settings=cmake.define.MEMETIK_TESTS=ON \
+	--config-settings=cmake.define.CMAKE_INCLUDE_PATH=$(abspath $(VENV))/doctest/usr/include
+$(STAMPS)/doctest: $(STAMPS)/venv
+	@echo '#include <doctest/doctest.h>' | $${CXX:-c++} -E -x c++ - >/dev/null 2>&1 \
+		|| { cd $(VENV) && { apt-get download doctest-dev || { apt-get update && apt-get download doctest-dev; }; } \
+			>/dev/null 2>&1 && dpkg -x doctest-dev_*.deb doctest; } \
+		|| echo "doctest is not installed: the native unit tests will be skipped."
 	@touch $@
 
 # The studio is tested in a real browser, where there is one or it may be installed.
@@ -112,8 +134,9 @@ $(STAMPS)/docs: $(STAMPS)/tools
 # Making the stubs imports the module, here without its runtime loaded first.
 $(SOAK_VENV)/.stamps/sanitized: pyproject.toml $(NATIVE)
 	$(MAKE) VENV=$(SOAK_VENV) $(SOAK_VENV)/.stamps/tools
+	$(MAKE) $(STAMPS)/doctest
 	ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 $(SOAK_VENV)/bin/python -m pip install --quiet \
 		--no-build-isolation --editable . --config-settings=build-dir=build/soak/core \
-		--config-settings=cmake.define.MEMETIK_SANITIZE=ON --config-settings=cmake.build-type=RelWithDebInfo
+		--config-settings=cmake.define.MEMETIK_SANITIZE=ON --config-settings=cmake.build-type=RelWithDebInfo $(NATIVE_TESTS)
 	$(SOAK_VENV)/bin/python -m pip install --quiet --group test
 	@touch $@

@@ -73,13 +73,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def exact_solutions(arm: object, pose: np.ndarray) -> list[np.ndarray]:
-    """What eaik lists, without the postures that it only calls nearest."""
+    """What eaik lists, without the configurations that it only calls nearest."""
     answer = arm.calculate_IK(pose)  # type: ignore[attr-defined]
     return [q for q, only_near in zip(answer.Q, answer.is_LS, strict=True) if not only_near]
 
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two postures are one, full turns aside."""
+    """Whether two configurations are one, full turns aside."""
     return bool(np.abs(np.remainder(a - b + np.pi, 2.0 * np.pi) - np.pi).max() <= DISTINCT)
 
 

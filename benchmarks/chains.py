@@ -3,9 +3,10 @@
 Run: python benchmarks/chains.py [--targets 5000] [--plot out/chains.png]
 Takes about half a minute on a quiet machine.
 
-Poses of random postures from random seeds, 1e-5 m and 1e-5 rad, one thread, one pinned core; the chains take turns. The
-exponent is the slope of a straight line through log(mean time) over log(joints); the bar is linear growth, 1. The mean
-is the median over ten parts of the run of their means, so that other work on the machine does not bend the line.
+Poses of random configurations from random seeds, 1e-5 m and 1e-5 rad, one thread, one pinned core; the chains take
+turns. The exponent is the slope of a straight line through log(mean time) over log(joints); the bar is linear growth,
+1. The mean is the median over ten parts of the run of their means, so that other work on the machine does not bend the
+line.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def share_solved(robot: mk.Robot, goals: list[mk.Goal], tasks: Tasks, run: Run) -> float:
     checker = Checker(robot)
-    return float(np.mean([checker.holds(goals, tasks.of(k), q) for k, q in enumerate(run.postures)]))
+    return float(np.mean([checker.holds(goals, tasks.of(k), q) for k, q in enumerate(run.configurations)]))
 
 
 def plot(path: Path, joints: np.ndarray, means: np.ndarray, exponent: float, offset: float) -> None:

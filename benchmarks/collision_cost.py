@@ -1,10 +1,11 @@
 """What collision costs inside a search: elise in the tank, beside coal on the same mesh in the same run.
 
-Run: python benchmarks/collision_cost.py [--postures 20000] [--coal 200]
+Run: python benchmarks/collision_cost.py [--configurations 20000] [--coal 200]
 The bar: pose and Jacobian of the tip with the full collision value and its gradient (J^T h and J^T J of all hinges,
-self-collision included) at least 500 times as fast as coal's distance of the robot: its primitive shapes against
-the tank's triangles and against each other, each pair one call of coal.distance, forward kinematics not counted.
-Postures are random, and random ones with the endoscope in or near the tank. One thread; processor time of the thread.
+self-collision included) at least 500 times as fast as coal's distance of the robot: its primitive shapes against the
+tank's triangles and against each other, each pair one call of coal.distance, forward kinematics not counted.
+Configurations are random, and random ones with the endoscope in or near the tank. One thread; processor time of the
+thread.
 """
 
 from __future__ import annotations
@@ -17,14 +18,13 @@ from collections.abc import Callable
 
 import coal
 import numpy as np
-from memetik._core import architecture
 
 import memetik as mk
-from memetik.robot.shapes import Box, Capsule, Shape, Sphere
-from memetik.scene.allowed import sample_postures
-from memetik.scene.exact import CollisionModel
-from memetik.scene.fast import FastModel
-from memetik.scene.surroundings import make_surroundings
+from memetik._core import architecture
+from memetik.bench.scenarios.surroundings import make_surroundings
+from memetik.collision.exact import CollisionModel
+from memetik.collision.fast import FastModel
+from memetik.geometry.shapes import Box, Capsule, Shape, Sphere
 
 BAR = 500.0
 MARGIN = 0.0015
@@ -33,7 +33,7 @@ REPEATS = 5
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--postures", type=int, default=20_000)
+    parser.add_argument("--configurations", type=int, default=20_000)
     parser.add_argument("--coal", type=int, default=200)
     arguments = parser.parse_args()
     robot = mk.load_robot("elise")
@@ -43,13 +43,13 @@ def main() -> int:
     peer = CoalRobot(robot, scene, exact)
     print(f"elise in the tank, kernels for {architecture()}, prepared in {fast.preparation_time:.1f} s")
     print(f"{len(peer.pairs)} pairs of shapes for coal, {len(scene['tank'].shape.faces)} triangles")
-    print(f"{'microseconds per posture':46} {'random':>10} {'near':>10}")
-    postures = {
-        "random": sample_postures(robot, arguments.postures, 0),
-        "near": near_tank(robot, fast, arguments.postures),
+    print(f"{'microseconds per configuration':46} {'random':>10} {'near':>10}")
+    configurations = {
+        "random": robot.random(0, arguments.configurations),
+        "near": near_tank(robot, fast, arguments.configurations),
     }
     rows: dict[str, list[float]] = {}
-    for q in postures.values():
+    for q in configurations.values():
         kept = q[:: max(1, len(q) // arguments.coal)][: arguments.coal]
         poses, jacobians = np.empty((len(q), 4, 4)), np.empty((len(q), 6, robot.dof))
 
@@ -85,12 +85,12 @@ def main() -> int:
 
 
 def near_tank(robot: mk.Robot, fast: FastModel, count: int) -> np.ndarray:
-    """Postures whose tip is within the tank's box grown by 10 cm."""
+    """Configurations whose tip is within the tank's box grown by 10 cm."""
     found: list[np.ndarray] = []
     total = seed = 0
     while total < count:
         seed += 1
-        q = sample_postures(robot, 200_000, 1000 + seed)
+        q = robot.random(1000 + seed, 200_000)
         tip = robot.pose("tip", q)[:, :3, 3]
         near = (np.abs(tip - [0.0, 1.5, 0.5]) < [0.18, 0.65, 0.18]).all(axis=1)
         found.append(q[near])
@@ -149,17 +149,17 @@ class CoalRobot:
         world = [poses[name] @ origin for name, _, origin in self.shapes]
         return [coal.Transform3s(pose[:3, :3], pose[:3, 3]) for pose in world]
 
-    def distances(self, postures: np.ndarray) -> list[float]:
-        return self._each(postures, coal.DistanceRequest(), coal.DistanceResult, coal.distance)
+    def distances(self, configurations: np.ndarray) -> list[float]:
+        return self._each(configurations, coal.DistanceRequest(), coal.DistanceResult, coal.distance)
 
-    def collides(self, postures: np.ndarray) -> list[float]:
-        return self._each(postures, coal.CollisionRequest(), coal.CollisionResult, coal.collide)
+    def collides(self, configurations: np.ndarray) -> list[float]:
+        return self._each(configurations, coal.CollisionRequest(), coal.CollisionResult, coal.collide)
 
     def _each(
-        self, postures: np.ndarray, request: object, result_type: type, call: Callable[..., float]
+        self, configurations: np.ndarray, request: object, result_type: type, call: Callable[..., float]
     ) -> list[float]:
-        if not hasattr(self, "_known") or self._known[0] is not postures:
-            self._known = (postures, [self._placed(q) for q in postures])
+        if not hasattr(self, "_known") or self._known[0] is not configurations:
+            self._known = (configurations, [self._placed(q) for q in configurations])
         answers = []
         for transforms in self._known[1]:
             values = []

@@ -1,9 +1,9 @@
-"""The fast collision model beside the exact one: random postures of five robots in five scenes.
+"""The fast collision model beside the exact one: random configurations of five robots in five scenes.
 
-Run: python benchmarks/collision_truth.py [--postures 100000] [--robots ...] [--scenes ...] [--meshes]
+Run: python benchmarks/collision_truth.py [--configurations 100000] [--robots ...] [--scenes ...] [--meshes]
 The bar: the conservative setting never says free where exact geometry (coal) says collision, and says collision in at
-most 5 % of the postures that are free; of the tight setting both rates are printed. The postures are shared out evenly.
---meshes adds robots of example-robot-data whose links are triangle meshes.
+most 5 % of the configurations that are free; of the tight setting both rates are printed. The configurations are shared
+out evenly. --meshes adds robots of example-robot-data whose links are triangle meshes.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from pathlib import Path
 import numpy as np
 
 import memetik as mk
-from memetik.scene.allowed import sample_postures
-from memetik.scene.exact import CollisionModel
-from memetik.scene.fast import FastModel
-from memetik.scene.surroundings import make_surroundings
+from memetik.bench.scenarios.surroundings import make_surroundings
+from memetik.collision.exact import CollisionModel
+from memetik.collision.fast import FastModel
 
 ROBOTS = ("panda", "ur10", "iiwa14", "pr2", "elise")
 SCENES = ("HydrogenTank", "Barrel", "Shelf", "TableObjects", "Corridor")
@@ -29,15 +28,15 @@ MOST_FALSE = 0.05
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--postures", type=int, default=100_000)
+    parser.add_argument("--configurations", type=int, default=100_000)
     parser.add_argument("--robots", nargs="+", default=list(ROBOTS))
     parser.add_argument("--scenes", nargs="+", default=list(SCENES))
     parser.add_argument("--meshes", action="store_true")
     arguments = parser.parse_args()
     robots = [*arguments.robots, *(mesh_robots() if arguments.meshes else [])]
-    each = -(-arguments.postures // (len(robots) * len(arguments.scenes)))
-    print(f"{each} postures each; rates in percent: false free of the colliding ones, false collision of the free ones")
-    print(f"{'':32} {'':>10} {'':>8} {'conservative':>22} {'tight':>22} {'us per posture':>17}")
+    each = -(-arguments.configurations // (len(robots) * len(arguments.scenes)))
+    print(f"{each} configurations each; percent: false free of the colliding ones, false collision of the free ones")
+    print(f"{'':32} {'':>10} {'':>8} {'conservative':>22} {'tight':>22} {'us per configuration':>17}")
     print(
         f"{'robot':18} {'scene':13} {'colliding':>10} {'bodies':>8} "
         + f"{'free':>10} {'collision':>11} " * 2
@@ -50,7 +49,7 @@ def main() -> int:
             totals += compare(robot, scene_name, each)
     colliding, free, false_free, false_collision, tight_free, tight_collision = totals
     print(
-        f"all: {int(colliding + free)} postures, {int(false_free)} of {int(colliding)} false free, "
+        f"all: {int(colliding + free)} configurations, {int(false_free)} of {int(colliding)} false free, "
         f"{100 * false_collision / free:.3f} % of {int(free)} false collisions; tight: "
         f"{100 * tight_free / colliding:.3f} % false free, {100 * tight_collision / free:.3f} % false collisions"
     )
@@ -63,7 +62,7 @@ def compare(robot: mk.Robot, scene_name: str, count: int) -> np.ndarray:
     """Print one row. Colliding, free; false free, false collision; the same of the tight setting."""
     scene = make_surroundings(scene_name, count=1).scene
     conservative, tight = FastModel(robot, scene), FastModel(robot, scene, "tight")
-    q = sample_postures(robot, count, 7)
+    q = robot.random(7, count)
     begin = time.thread_time()
     fast = conservative.collides(q)
     between = time.thread_time()

@@ -29,10 +29,10 @@ import numpy as np
 from confined_truth import Enumeration, Truth, touching
 
 import memetik as mk
+from memetik.bench.scenarios.surroundings import MOVED_TANK_POSE, Surroundings, corridor, make_surroundings
+from memetik.geometry.surface_points import surface_frames
+from memetik.geometry.transforms import transform
 from memetik.robot import bundled
-from memetik.robot.transforms import transform
-from memetik.scene.allowed import sample_postures
-from memetik.scene.surroundings import MOVED_TANK_POSE, Surroundings, corridor, make_surroundings, surface_frames
 
 TANKS = ("HydrogenTank", "HydrogenTankSmall")
 ROOMS = ("Barrel", "Shelf", "Table", "SmallTable", "TableObjects")
@@ -59,7 +59,7 @@ WAYS = {
     "decoupled": "decoupled",
     "rejection": mk.methods.Memetic(openings=False, climb=False, push=False),
 }
-"""What finds a way into a tank, one at a time."""
+"""Solvers that reach into a tank, one at a time."""
 
 
 class Case(NamedTuple):
@@ -156,7 +156,7 @@ def batch(arguments: argparse.Namespace, clock: Callable[[], float]) -> bool:
     for name in TANKS:
         case = tank(name, argparse.Namespace(targets=1000))
         alone = case.targets[:: max(1, 1000 // arguments.targets)]
-        seeds = sample_postures(case.problem.robot, len(alone), 100)
+        seeds = case.problem.robot.random(100, len(alone))
         begin = clock()
         pairs = zip(alone, seeds, strict=True)
         solved = sum(case.problem.solve(t, seed=q, rng=(0, k)).success for k, (t, q) in enumerate(pairs))
@@ -309,7 +309,7 @@ def measure(case: Case, rngs: list[int], clock: Callable[[], float]) -> bool:
     """Solve all targets with each rng, print one row; whether the bar holds."""
     solved, seconds, wrong = [], [], 0
     for rng in rngs:
-        seeds = sample_postures(case.problem.robot, len(case.targets), rng + 100)
+        seeds = case.problem.robot.random(rng + 100, len(case.targets))
         for k, target in enumerate(case.targets):
             begin = clock()
             solution = case.problem.solve(target, seed=seeds[k], timeout=TIMEOUT, rng=(rng, k), method=case.method)

@@ -1,4 +1,5 @@
-"""Whether a posture is what was asked for, and which targets can be reached at all: by Pinocchio, coal and eaik alone.
+"""Whether a configuration is what was asked for, and which targets can be reached at all: by Pinocchio, coal and eaik
+alone.
 
 Nothing of memetik's own kinematics, collision checks or search is used here, only its descriptions of robots and
 scenes: links' shapes and poses, allowed pairs, triangles.
@@ -16,8 +17,8 @@ from peers.analytic import eaik_arm
 from peers.verification import bare
 
 import memetik as mk
-from memetik.robot.shapes import Box, Capsule, Sphere
-from memetik.scene.surroundings import Surroundings
+from memetik.bench.scenarios.surroundings import Surroundings
+from memetik.geometry.shapes import Box, Capsule, Sphere
 
 LIMIT_SLACK = 1e-9
 
@@ -135,15 +136,15 @@ class Truth:
 
 
 class Enumeration:
-    """All postures of a six-joint arm, bare or with more joints behind it, whose tip is at a target."""
+    """All configurations of a six-joint arm, bare or with more joints behind it, whose tip is at a target."""
 
     def __init__(self, truth: Truth, arm: mk.Robot, flange: str, tip: str):
         self.truth, self.tip, self.flange = truth, tip, flange
         self.arm = eaik_arm(arm, flange)
         self.tail = truth.robot.dof - arm.dof
 
-    def postures(self, target: np.ndarray, tail: np.ndarray) -> list[np.ndarray]:
-        """Postures with these values of the joints behind the arm."""
+    def configurations(self, target: np.ndarray, tail: np.ndarray) -> list[np.ndarray]:
+        """Configurations with these values of the joints behind the arm."""
         zero = np.concatenate([np.zeros(6), tail])
         reach = np.linalg.inv(self.truth.pose(self.flange, zero)) @ self.truth.pose(self.tip, zero)
         answers = self.arm.calculate_IK(target @ np.linalg.inv(reach))
@@ -154,11 +155,11 @@ class Enumeration:
         ]
 
     def is_reachable(self, target: np.ndarray, budget: int, rng: np.random.Generator) -> bool:
-        """Whether one of the postures is free; with joints behind the arm, of `budget` random values of those."""
+        """Whether one of the configurations is free; with joints behind the arm, of `budget` random values of those."""
         robot = self.truth.robot
         for _ in range(budget if self.tail else 1):
             tail = rng.uniform(robot.lower[6:], robot.upper[6:])
-            if any(self.truth.is_free(q) for q in self.postures(target, tail) if self.truth.within_limits(q)):
+            if any(self.truth.is_free(q) for q in self.configurations(target, tail) if self.truth.within_limits(q)):
                 return True
         return False
 

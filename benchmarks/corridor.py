@@ -4,8 +4,8 @@
 
 A Racer-5 with a plate of 0.35 x 0.1 m reaches down between two walls 0.3 m apart: roll pi, pitch 0, yaw free. Prints
 the share of random targets solved and the mean time of inverse kinematics; how many collision-free motions were planned
-from the rest posture, re-checked at 1 kHz by Pinocchio and coal; statistics of one target solved again and again from
-random postures; and joint by joint what avoiding limits and small displacement do, as tables and plots.
+from the rest configuration, re-checked at 1 kHz by Pinocchio and coal; statistics of one target solved again and again
+from random configurations; and joint by joint what avoiding limits and small displacement do, as tables and plots.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import numpy as np
 from plans.problems import IndependentCheck, plain_urdf
 
 import memetik as mk
-from memetik.scene.surroundings import make_surroundings
+from memetik.bench.scenarios.surroundings import make_surroundings
 
 SOURCE_MS = 81.5
 """Mean time of the study that the scene is from, milliseconds."""
@@ -31,12 +31,13 @@ def goals(robot, *more):
 
 
 def within_a_turn(robot, seed, count):
-    """Random postures (count, dof) with every joint within half a turn of zero, also where it may turn farther."""
+    """Random configurations (count, dof) with every joint within half a turn of zero, also where it may turn
+    farther."""
     low, high = np.maximum(robot.lower, -np.pi), np.minimum(robot.upper, np.pi)
     return np.random.default_rng(seed).uniform(low, high, (count, robot.dof))
 
 
-def rest_posture(robot, scene):
+def rest_configuration(robot, scene):
     """Above the corridor: the collision-free answer for a point high over its middle."""
     solution = mk.Problem(robot, goals(robot), scene=scene).solve(np.array([0.5, 0.0, 0.4]), timeout=1.0)
     assert solution.success, solution.explain()
@@ -44,7 +45,7 @@ def rest_posture(robot, scene):
 
 
 def all_targets(robot, scene, points, rest):
-    """Inverse kinematics of every target from the rest posture; success and seconds."""
+    """Inverse kinematics of every target from the rest configuration; success and seconds."""
     problem = mk.Problem(robot, goals(robot), scene=scene)
     problem.solve(points[0], seed=rest)
     solved, seconds = [], []
@@ -57,7 +58,7 @@ def all_targets(robot, scene, points, rest):
 
 
 def motions(robot, scene, points, rest):
-    """Plans from the rest posture to every target; checks each at 1 kHz."""
+    """Plans from the rest configuration to every target; checks each at 1 kHz."""
     planner = mk.Planner(robot, goals(robot), scene=scene)
     check = IndependentCheck(robot, scene, plain_urdf(robot))
     planned, faults, seconds = 0, [], []
@@ -77,7 +78,7 @@ def motions(robot, scene, points, rest):
 
 
 def repeats(robot, scene, point, count):
-    """One target from random free postures: errors, times, attempts, yaws."""
+    """One target from random free configurations: errors, times, attempts, yaws."""
     problem = mk.Problem(robot, goals(robot), scene=scene)
     rows = within_a_turn(robot, 5, 4 * count)
     seeds = rows[~mk.CollisionModel(robot, scene).collides(rows)][:count]
@@ -99,16 +100,16 @@ def repeats(robot, scene, point, count):
 
 
 def three_ways(robot, scene, point, rest, runs):
-    """Postures with the primary goals alone, with AvoidLimits, with Displacement: {name: (runs, dof)}.
+    """Configurations with the primary goals alone, with AvoidLimits, with MinimalDisplacement: {name: (runs, dof)}.
 
-    The first starts at random postures, as nothing else asks for one; the others have time for their preference.
+    The first starts at random configurations, as nothing else asks for one; the others have time for their preference.
     """
     seeds = within_a_turn(robot, 9, 20 * runs)
     seeds = seeds[~mk.CollisionModel(robot, scene).collides(seeds)][:runs]
     ways = {
         "primary only": mk.Problem(robot, goals(robot), scene=scene),
         "with limits": mk.Problem(robot, goals(robot, mk.AvoidLimits()), scene=scene),
-        "with displacement": mk.Problem(robot, goals(robot, mk.Displacement()), scene=scene),
+        "with displacement": mk.Problem(robot, goals(robot, mk.MinimalDisplacement()), scene=scene),
     }
     results = {}
     for name, problem in ways.items():
@@ -122,7 +123,7 @@ def three_ways(robot, scene, point, rest, runs):
 
 
 def plot(robot, rest, results, folder):
-    """Two figures: joint values between their limits, and displacements from the rest posture."""
+    """Two figures: joint values between their limits, and displacements from the rest configuration."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -172,7 +173,7 @@ def main():
     robot = mk.load_robot(options.robot)
     around = make_surroundings("Corridor", count=options.targets)
     scene, points = around.scene, around.metadata["points"]
-    rest = rest_posture(robot, scene)
+    rest = rest_configuration(robot, scene)
 
     solved, seconds = all_targets(robot, scene, points[1:], rest)
     mean, all_solved = seconds.mean() * 1e3, bool(solved.all())

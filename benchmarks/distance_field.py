@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import trimesh
 
-from memetik.scene.field import DistanceField
-from memetik.scene.polygons import triangulate_polygons
-from memetik.scene.surroundings import make_surroundings
+from memetik.bench.scenarios.surroundings import make_surroundings
+from memetik.geometry.distance_field import DistanceField
+from memetik.geometry.polygons import triangulate_polygons
 
 
 @dataclass

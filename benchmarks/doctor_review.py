@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from memetik.robot.doctor import Finding, diagnose
+from memetik.doctor import Finding, diagnose
 
 ROBOTS = {
     "panda": "robots/panda_description/urdf/panda.urdf",

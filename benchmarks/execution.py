@@ -3,10 +3,10 @@
     python benchmarks/execution.py                          small, half a minute
     python benchmarks/execution.py --plans 50 --tasks       with the four pick-and-place tasks of examples/tasks
 
-Random plans between free postures on a table scene. `told` is the share of weight and inertia that the servos know: 1
-is a perfect model, 0.9 one that is off by a tenth. Bars: the tool within 2 mm and 0.5 degrees of the plan's last pose;
-with a faulty driver every plan ends at its goal or in a report with the arm at rest; tasks place all objects. Exit code
-1 if one is missed.
+Random plans between free configurations on a table scene. `told` is the share of weight and inertia that the servos
+know: 1 is a perfect model, 0.9 one that is off by a tenth. Bars: the tool within 2 mm and 0.5 degrees of the plan's
+last pose; with a faulty driver every plan ends at its goal or in a report with the arm at rest; tasks place all
+objects. Exit code 1 if one is missed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 import memetik as mk
-from memetik.motion.faults import DropsPoints, StopsEarly, TakesFewPoints
-from memetik.robot.transforms import rotation_log
+from memetik.geometry.transforms import rotation_log
+from memetik.motion.execution.faults import DropsPoints, StopsEarly, TakesFewPoints
 
 POSITION, ROTATION = 2e-3, np.radians(0.5)
 TASKS = Path(__file__).resolve().parents[1] / "examples" / "tasks"

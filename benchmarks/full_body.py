@@ -4,8 +4,8 @@ Run: python benchmarks/full_body.py [--targets 10000] [--setups 'both wrists']
 Takes about half a minute on a quiet machine.
 
 The setups are those of Starke's dissertation "Bio IK" (2020), table 5.4, whose success is printed beside ours. Targets
-come from random postures, seeds are other random postures; 10 ms, 1e-4 m and 1e-3 rad (the source states no tolerance),
-one thread, one pinned core. An answer counts if Pinocchio says so.
+come from random configurations, seeds are other random configurations; 10 ms, 1e-4 m and 1e-3 rad (the source states no
+tolerance), one thread, one pinned core. An answer counts if Pinocchio says so.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FEET = ("rightFoot", "leftFoot")
 
 @dataclass(frozen=True)
 class Setup:
-    """A group of the humanoid's joints and what is asked of it."""
+    """A group of the humanoid's joints and its goals."""
 
     group: str
     goals: tuple[mk.Goal, ...]
@@ -106,8 +106,8 @@ def measure(report: Report, name: str, setup: Setup, humanoid: mk.Robot, count: 
     tasks = reachable(robot, setup.goals, count, seed=3)
     (run,) = interleave([MemetikSolver(problem, tasks, TIMEOUT)], count, TIMEOUT)
     checker = Checker(robot)
-    solved = np.mean([checker.holds(setup.goals, tasks.of(k), q) for k, q in enumerate(run.postures)])
-    false = sum(q is not None for q in run.postures) - round(solved * count)
+    solved = np.mean([checker.holds(setup.goals, tasks.of(k), q) for k, q in enumerate(run.configurations)])
+    false = sum(q is not None for q in run.configurations) - round(solved * count)
     report.bar(
         f"{name}: at least {100 * BAR:g} %", f"{100 * solved:.2f} %, {false} false", bool(solved >= BAR and not false)
     )

@@ -1,9 +1,9 @@
 """Every goal that can reach zero, on reachable random targets: how many are met, how fast, and the worst error.
 
-Each target is made from a random posture that satisfies the goal, on a random link with a random point and axis, a part
-of them relative to another link; the search starts at another random posture. Errors are computed again from the
-posture with plain formulas that share no code with the solver. The last rows are partial orientations together with a
-position of an arm: the free angle anywhere on its circle, the other axes off target at the start.
+Each target is made from a random configuration that satisfies the goal, on a random link with a random point and axis,
+a part of them relative to another link; the search starts at another random configuration. Errors are computed again
+from the configuration with plain formulas that share no code with the solver. The last rows are partial orientations
+together with a position of an arm: the free angle anywhere on its circle, the other axes off target at the start.
 
 Run: python benchmarks/goals.py [--robots panda pr2] [--targets 1000] [--evaluations 100000].
 Ends with status 1 if one is missed. The bound on the work makes the outcome the same on any machine.
@@ -77,7 +77,7 @@ def measure(
 
 
 def draw(robot: mk.Robot, case: str, rng: np.random.Generator) -> Drawn:
-    """A goal of the tests' catalogue, satisfied at a random posture."""
+    """A goal of the tests' catalogue, satisfied at a random configuration."""
     made = REACHABLE[case](Maker(robot, rng, robot.random(rng), relative=0.3))
     return [made.goal], made.errors
 

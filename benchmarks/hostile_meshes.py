@@ -20,13 +20,13 @@ from pathlib import Path
 
 import numpy as np
 
+from memetik.bench.scenarios.surroundings import barrel
+from memetik.collision.bodies import body_geometry
 from memetik.errors import MemetikError
-from memetik.scene.bodies import body_geometry
-from memetik.scene.formats.ply import write_ply
-from memetik.scene.mesh_files import load_mesh, load_points
-from memetik.scene.objects import TriangleMesh
+from memetik.geometry.formats.ply import write_ply
+from memetik.geometry.mesh_files import load_mesh, load_points
+from memetik.geometry.shapes import TriangleMesh
 from memetik.scene.scene import Scene
-from memetik.scene.surroundings import barrel
 
 EXTREME = [
     *("nan", "inf", "-inf", "1e400", "-1", "0", "4294967295", "-2147483648", "99999999999999999999", "1e-320", "1e30"),

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from memetik._core import architecture
 
 import memetik as mk
+from memetik._core import architecture
 
 BAR = 40.0
 LINK = "panda_hand"

@@ -171,9 +171,9 @@ def _load(urdf: Path, srdf: Path) -> tuple[str, float, str]:
     start = time.process_time()
     try:
         robot = Robot(load_description(urdf, srdf=srdf))
-        posture = robot.q()
+        configuration = robot.q()
         for link in robot.links[:50]:
-            robot.pose(link, posture)
+            robot.pose(link, configuration)
         outcome = "loaded"
     except MemetikError as error:
         outcome = type(error).__name__
@@ -199,7 +199,7 @@ def robot_pairs() -> list[tuple[str, str | None]]:
     """URDF texts with the SRDF text that belongs to each, of example-robot-data."""
     import pinocchio
 
-    from memetik.robot.srdf import find_srdf
+    from memetik.robot.readers.srdf import find_srdf
 
     root = next(p for p in Path(pinocchio.__file__).parents if (p / "share/example-robot-data").is_dir())
     pairs = []

@@ -126,8 +126,8 @@ def main():
     options = parser.parse_args()
     robots, scenes = options.robots.split(","), options.scenes.split(",")
     each = max(1, options.plans // (len(robots) * len(scenes)))
-    contestants = ["memetik", *(name for name in options.peers.split(",") if name)]
-    gathered = {name: [] for name in contestants}
+    solvers = ["memetik", *(name for name in options.peers.split(",") if name)]
+    gathered = {name: [] for name in solvers}
     figures = []
     print(f"{'robot':6} {'scene':9} {'planner':9} {'solved':>9} {'faulty':>6}", end=" ")
     print(f"{'median ms':>9} {'p95 ms':>8} {'motion s':>8}")
@@ -138,7 +138,7 @@ def main():
             scene, box = scene_of(robot, name, scenario, options.seed)
             starts, poses = problems(robot, scene, box, each, options.seed + 1)
             checker = IndependentCheck(robot, scene, urdf)
-            for who in contestants:
+            for who in solvers:
                 run = ours if who == "memetik" else lambda *rest, who=who: peer(who, *rest)
                 results = run(robot, scene, starts, poses, options.timeout)
                 if results is None:

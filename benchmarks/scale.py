@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 
 import memetik as mk
-from memetik.bench.cluster import workers
-from memetik.bench.reach import ReachSetup, reach_study
-from memetik.bench.reach_map import reach_map
-from memetik.bench.runner import run
-from memetik.bench.spec import Spec, solver_spec
-from memetik.bench.store import Store
-from memetik.scene.surroundings import make_surroundings
+from memetik.bench.reach.map import reach_map
+from memetik.bench.reach.study import ReachSetup, reach_study
+from memetik.bench.run.runner import run
+from memetik.bench.run.spec import Spec, solver_spec
+from memetik.bench.run.store import Store
+from memetik.bench.run.worker_pool import worker_pool
+from memetik.bench.scenarios.surroundings import make_surroundings
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -39,11 +39,11 @@ def main(arguments: list[str] | None = None) -> int:
     seconds, size = benchmark(count)
     tell("benchmark, memetic at HydrogenTank of elise, all that it takes, one result", seconds, "ms", 1e3)
     tell("its row in the store", size, "bytes", 1.0)
-    with workers("local", 2) as crew:
-        crew.collect(_nothing, None, range(20))
+    with worker_pool("local", 2) as pool:
+        pool.collect(_nothing, None, range(20))
         for together in (1, 20, 64):
-            seconds = _seconds(lambda n=together: crew.collect(_nothing, None, range(20 * count), together=n))
-            tell(f"handing an item to a local cluster, {together} in a task", seconds / (20 * count), "ms", 1e3)
+            seconds = _seconds(lambda n=together: pool.collect(_nothing, None, range(20 * count), together=n))
+            tell(f"handing an item to a local cluster, {together} in a block", seconds / (20 * count), "ms", 1e3)
     return 0
 
 

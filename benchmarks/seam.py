@@ -15,7 +15,7 @@ import numpy as np
 from plans.problems import IndependentCheck, plain_urdf
 
 import memetik as mk
-from memetik.motion.cartesian import waypoints
+from memetik.motion.planning.cartesian import waypoints
 
 RADIUS, LEAD = 0.12, np.radians(15.0)
 PLACES = {"ur5": (0.45, 0.0, 0.25), "panda": (0.45, 0.0, 0.15)}

@@ -3,8 +3,8 @@
 Run: python benchmarks/solving.py [--targets 10000] [--batch 100000] [--clock processor]
 Takes about three minutes on a quiet machine with two cores.
 
-Targets are poses of random postures within the limits, seeds are other random postures; 1e-5 m, 1e-5 rad, 5 ms, one
-thread. All solvers take turns on the same targets, on one pinned core, called from Python; an answer counts if
+Targets are poses of random configurations within the limits, seeds are other random configurations; 1e-5 m, 1e-5 rad, 5
+ms, one thread. All solvers take turns on the same targets, on one pinned core, called from Python; an answer counts if
 Pinocchio says so, and failures and timeouts count in the times. What a peer wants in another form (quaternions, another
 frame of the hand) is converted before the clock starts. Peers that are not installed are named and left out.
 """
@@ -106,7 +106,7 @@ def compare_calls(report: Report, name: str, robot: mk.Robot, count: int, clock:
 
     own = runs[0]
     share = solved[own.name]
-    false = sum(q is not None for q in own.postures) - round(share * count)
+    false = sum(q is not None for q in own.configurations) - round(share * count)
     report.bar(f"{name}: all solved within 5 ms", f"{100 * share:.2f} %, {false} false", share == 1.0 and not false)
     for run in runs[1:]:
         peer, ratio = peers[run.name], ratio_of_means(run.seconds, own.seconds)
@@ -124,8 +124,8 @@ COLUMNS = ("solver", "verified", "mean us", "median us", "p99 us", "memetik is f
 
 
 def verified(run: Run, checker: Checker, goals: list[mk.Goal], tasks: Tasks) -> float:
-    """Share of the tasks for which the solver gave a posture that holds."""
-    return float(np.mean([checker.holds(goals, tasks.of(k), q) for k, q in enumerate(run.postures)]))
+    """Share of the tasks for which the solver gave a configuration that holds."""
+    return float(np.mean([checker.holds(goals, tasks.of(k), q) for k, q in enumerate(run.configurations)]))
 
 
 def row(run: Run, solved: float, own: Run) -> list[str]:
@@ -159,16 +159,15 @@ def two_core_figure(report: Report, count: int) -> None:
 def compare_batches(report: Report, count: int, repeats: int) -> None:
     """Rates of batches with one and two threads, eaik's with two, and what two threads are worth on this machine.
 
-    eaik's rate is that of what memetik hands back too, one posture for each target in an array; the rate of its call
-    alone, which returns objects that still have to be asked, is printed beside it.
-    """
+    eaik's rate is that of what memetik hands back too, one configuration for each target in an array; the rate of its
+    call alone, which returns objects that still have to be asked, is printed beside it."""
     batches = {name: Batch(name, count) for name in TIMED}
     works: dict[str, Callable[[], Any]] = {"arithmetic 1": lambda: arithmetic(1), "arithmetic 2": lambda: arithmetic(2)}
     for name, batch in batches.items():
         works |= {f"{name} 1": lambda b=batch: b.solve(1), f"{name} 2": lambda b=batch: b.solve(2)}
     try:
         arm = analytic.Eaik(batches["ur5"].robot, batches["ur5"].robot.tip, batches["ur5"].tasks)
-        works |= {"eaik": lambda: arm.postures_of_all(2), "eaik, call": lambda: arm.solve_all(2)}
+        works |= {"eaik": lambda: arm.configurations_of_all(2), "eaik, call": lambda: arm.solve_all(2)}
     except ImportError:
         pass
     seconds: dict[str, list[float]] = {name: [] for name in works}
@@ -185,7 +184,7 @@ def compare_batches(report: Report, count: int, repeats: int) -> None:
         for name in TIMED
     ]
     if "eaik" in rate:
-        rows += [["ur5, eaik, to postures", "", f"{rate['eaik']:.0f}", "", ""]]
+        rows += [["ur5, eaik, to configurations", "", f"{rate['eaik']:.0f}", "", ""]]
         rows += [["ur5, eaik, to its own objects", "", f"{rate['eaik, call']:.0f}", "", ""]]
     rows += [["arithmetic loop", "", "", f"{speed_up['arithmetic']:.3f}", ""]]
     columns = ("batch", "solves/s, 1 thread", "2 threads", "speed-up", "not solved")
@@ -219,7 +218,7 @@ class Batch:
         return self.problem.solve(*self.tasks.targets, seed=self.tasks.seeds, timeout=BATCH_TIMEOUT, threads=threads)
 
     def unsolved(self) -> int:
-        """How many elements have no posture that Pinocchio agrees with."""
+        """How many elements have no configuration that Pinocchio agrees with."""
         checker, batch = Checker(self.robot), self.solve(2)
         return sum(
             not (success and checker.holds(self.goals, self.tasks.of(k), q))

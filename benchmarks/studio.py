@@ -124,10 +124,10 @@ def drag(robot: str, seconds: float) -> Outcome:
 def reachable_poses(state: Any, count: int) -> np.ndarray:
     """Poses (count, 4, 4) of the first goal's link while the joints that move it swing slowly, the other links that
     goals hold in their place: solved beforehand, so that each is known to be reached."""
-    from memetik.studio.setup import SetUp
-    from memetik.studio.solving import LiveSolver
+    from memetik.studio.session.session import Session
+    from memetik.studio.session.solving import LiveSolver
 
-    setup, solver = SetUp(state.source), LiveSolver()
+    session, solver = Session(state.source), LiveSolver()
     name = state.goals[0].name
     centre = np.array(state.goals[0].target)
     if len(state.goals) > 1:
@@ -136,10 +136,10 @@ def reachable_poses(state: Any, count: int) -> np.ndarray:
     for turn in _turns(count):
         pose = centre.copy()
         pose[:3, 3] += 0.06 * np.array([np.sin(3.0 * turn), np.sin(2.0 * turn), np.sin(5.0 * turn)])
-        setup.drag(name, pose)
-        solution = solver.solve(setup.state)
+        session.drag(name, pose)
+        solution = solver.solve(session.state)
         assert solution is not None
-        setup.follow(solution.q.copy())
+        session.follow(solution.q.copy())
         poses.append(state.robot.pose(state.goals[0].goal.links[0], solution.q))
     return np.array(poses)
 
@@ -161,7 +161,7 @@ async def client(address: str, node: str, path: str, seconds: float) -> None:
     )
     from websockets.asyncio.client import connect
 
-    from memetik.studio.robot_view import wxyz_of
+    from memetik.studio.views.robot_view import wxyz_of
 
     poses = np.load(path)
     counts = {"events": 0, "updates": 0, "bytes": 0}

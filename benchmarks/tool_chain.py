@@ -30,13 +30,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import tool_chain_cases as cases
 
 import memetik as mk
-from memetik.motion.driver import SimulatedDriver
-from memetik.motion.execution import execute
-from memetik.motion.paths import find_path
-from memetik.motion.simulation import Simulation
-from memetik.motion.space import space_for
-from memetik.motion.timing import time_path
-from memetik.robot.transforms import rotation_log
+from memetik.geometry.transforms import rotation_log
+from memetik.motion.execution.driver import SimulatedDriver
+from memetik.motion.execution.execute import execute
+from memetik.motion.execution.simulation import Simulation
+from memetik.motion.planning.free_space import space_for
+from memetik.motion.planning.paths import find_path
+from memetik.motion.timing.timing import time_path
 
 LAX = 0.1
 STRICT = (1e-4, 1e-3)
@@ -71,12 +71,12 @@ class Table:
     what: str
     blocks: list[list[Call]] = field(default_factory=list)
     poses: list[np.ndarray] = field(default_factory=list)
-    witnesses: list[np.ndarray] = field(default_factory=list)
+    known_solutions: list[np.ndarray] = field(default_factory=list)
 
-    def add(self, robot: mk.Robot, witness: np.ndarray, block: list[Call]) -> None:
+    def add(self, robot: mk.Robot, known: np.ndarray, block: list[Call]) -> None:
         self.blocks.append(block)
-        self.poses.append(robot.pose(robot.tip, witness))
-        self.witnesses.append(witness)
+        self.poses.append(robot.pose(robot.tip, known))
+        self.known_solutions.append(known)
 
     def rates(self, kind: str) -> tuple[float, float]:
         return cases.blocks([[getattr(call, kind) for call in block] for block in self.blocks])
@@ -123,11 +123,11 @@ def _tables(given: argparse.Namespace) -> Iterator[Table]:
 
 
 def ik(robot: mk.Robot, name: str, surroundings: str, given: argparse.Namespace) -> Iterator[Table]:
-    """Poses of random postures; cluttered: only near the generating posture is free."""
+    """Poses of random configurations; cluttered: only near the generating configuration is free."""
     for method in given.ik or ["memetic"]:
         table = Table("ik", surroundings, name, method)
         rng = np.random.default_rng([given.rng, 1])
-        for case, q in zip(range(given.cases), cases.free_postures(robot, rng), strict=False):
+        for case, q in zip(range(given.cases), cases.free_configurations(robot, rng), strict=False):
             pose = robot.pose(robot.tip, q)
             scene = cases.Corridor(robot, q) if surroundings == "cluttered" else None
             problem = mk.Problem(
@@ -146,7 +146,7 @@ def ik(robot: mk.Robot, name: str, surroundings: str, given: argparse.Namespace)
 
 
 def path(robot: mk.Robot, name: str, surroundings: str, given: argparse.Namespace) -> Iterator[Table]:
-    """From the middle of the ranges to a random posture; cluttered: along a corridor of five postures."""
+    """From the middle of the ranges to a random configuration; cluttered: along a corridor of five configurations."""
     for planner in given.planner or ["rrtconnect"]:
         table = Table("path", surroundings, name, planner)
         rng = np.random.default_rng([given.rng, 2])
@@ -166,7 +166,7 @@ def path(robot: mk.Robot, name: str, surroundings: str, given: argparse.Namespac
 
 
 def timing(robot: mk.Robot, name: str, surroundings: str, given: argparse.Namespace) -> Iterator[Table]:
-    """Random paths of ten postures, each within 10 degrees of the one before."""
+    """Random paths of ten configurations, each within 10 degrees of the one before."""
     for method in given.timing or ["blends", "spline", "toppra", "ruckig"]:
         table = Table("timing", surroundings, name, method)
         rng = np.random.default_rng([given.rng, 3])
@@ -198,8 +198,8 @@ def chain(
             table = Table("chain", surroundings, name, f"memetic, {planner}, {method}")
             rng = np.random.default_rng([given.rng, 4])
             for case in range(given.cases):
-                scene, witness = _goal(robot, surroundings, rng, start, ABOVE, width)
-                pose = robot.pose(robot.tip, witness)
+                scene, known = _goal(robot, surroundings, rng, start, ABOVE, width)
+                pose = robot.pose(robot.tip, known)
                 options = {"planner": planner, "timing": method, "ik_timeout": given.timeout, "path_timeout": 10.0}
                 block = []
                 for call in range(given.calls):
@@ -207,7 +207,7 @@ def chain(
                     rng_number = 1000 * case + call
                     found = mk.plan(robot, [mk.Pose(robot.tip, pose)], scene, start, rng=rng_number, **options)
                     block.append(_run(robot, simulation, found, scene, pose, time.perf_counter() - begin))
-                table.add(robot, witness, block)
+                table.add(robot, known, block)
             yield table
 
 
@@ -238,20 +238,22 @@ def _goal(
     above: float | None,
     width: float = cases.CORRIDOR,
 ) -> tuple[Any, np.ndarray]:
-    """What is around, and a posture that can be reached."""
+    """What is around, and a configuration that can be reached."""
     if surroundings == "empty":
-        return None, next(cases.free_postures(robot, rng, above))
+        return None, next(cases.free_configurations(robot, rng, above))
     way = cases.corridor_path(robot, rng, 5, start, above, width)
     return cases.Corridor(robot, way, width), way[-1]
 
 
 def _is_free(robot: mk.Robot, scene: Any, points: np.ndarray) -> bool:
-    """Whether straight motions between postures are free, sampled at 1 mrad; by coal, not by the planner's model.
+    """Whether straight motions between configurations are free, sampled at 1 mrad; by coal, not by the planner's model.
 
     A corridor is one of questions: what cuts its corners by less than half the planner's last step, a quarter of a
     milliradian, lies between two of them.
     """
-    checker = mk.CollisionModel(robot) if scene is None else cases.Corridor(robot, scene.postures, scene.width + 2.5e-4)
+    checker = (
+        mk.CollisionModel(robot) if scene is None else cases.Corridor(robot, scene.configurations, scene.width + 2.5e-4)
+    )
     for first, second in pairwise(points):
         count = max(2, int(np.abs(second - first).max() / 1e-3))
         if checker.collides(first + np.linspace(0.0, 1.0, count)[:, None] * (second - first)).any():
@@ -318,9 +320,9 @@ def _print_row(table: Table, first: bool) -> None:
 
 def _keep(tables: list[Table], given: argparse.Namespace) -> None:
     """Every call as a row of the benchmark's store."""
-    from memetik.bench.machine import machine_facts, package_versions
+    from memetik.bench.run.machine import machine_facts, package_versions
+    from memetik.bench.run.store import Result, Store
     from memetik.bench.scenarios.scenario import Scenario
-    from memetik.bench.store import Result, Store
 
     with Store(given.store) as store:
         machine, versions = store.add_machine(machine_facts()), store.add_versions(package_versions())
@@ -337,7 +339,7 @@ def _keep(tables: list[Table], given: argparse.Namespace) -> None:
                 self_collision=True,
                 seeds=np.tile(robot.neutral, (count, 1)),
                 reachable=np.ones(count, dtype=np.int8),
-                witnesses=np.array(table.witnesses),
+                known_solutions=np.array(table.known_solutions),
                 origin=origin,
             )
             settings = {"calls": given.calls}

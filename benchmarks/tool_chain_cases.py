@@ -1,8 +1,8 @@
 """Cases of the tool chain's evaluation, and what its first study found.
 
-Poses are reachable by construction: a random posture free of self-collision gives the pose. What the study calls
-cluttered is a corridor: everything collides that is not within 10 degrees, joint by joint, of a posture of a random
-path.
+Poses are reachable by construction: a random configuration free of self-collision gives the pose. What the study calls
+cluttered is a corridor: everything collides that is not within 10 degrees, joint by joint, of a configuration of a
+random path.
 """
 
 from __future__ import annotations
@@ -80,18 +80,18 @@ STUDY: dict[tuple[str, str, str], dict[str, tuple[float, ...]]] = {
 
 
 class Corridor:
-    """A collision check under which only postures near some given ones are free, and free of self-collision.
+    """A collision check under which only configurations near some given ones are free, and free of self-collision.
 
-    postures (K, dof); near is within `width` in every joint.
+    configurations (K, dof); near is within `width` in every joint.
     """
 
-    def __init__(self, robot: mk.Robot, postures: np.ndarray, width: float = CORRIDOR):
-        self.robot, self.postures, self.width = robot, np.atleast_2d(postures), width
+    def __init__(self, robot: mk.Robot, configurations: np.ndarray, width: float = CORRIDOR):
+        self.robot, self.configurations, self.width = robot, np.atleast_2d(configurations), width
         self._own = mk.CollisionModel(robot)
 
     def collides(self, q: Any) -> Any:
         rows = np.atleast_2d(np.asarray(q, dtype=float))
-        away = np.abs(rows[:, None] - self.postures[None]).max(axis=2).min(axis=1) > self.width
+        away = np.abs(rows[:, None] - self.configurations[None]).max(axis=2).min(axis=1) > self.width
         near = np.flatnonzero(~away)
         if len(near):
             away[near] = self._own.collides(rows[near])
@@ -103,8 +103,9 @@ def arm(name: str) -> mk.Robot:
     return mk.load_robot(name).group({**ARMS, **OURS}[name])
 
 
-def free_postures(robot: mk.Robot, rng: np.random.Generator, above: float | None = None) -> Iterator[np.ndarray]:
-    """Random postures free of self-collision; with `above`, with the tip higher than that over the base, metres."""
+def free_configurations(robot: mk.Robot, rng: np.random.Generator, above: float | None = None) -> Iterator[np.ndarray]:
+    """Random configurations free of self-collision; with `above`, with the tip higher than that over the base,
+    metres."""
     model = mk.CollisionModel(robot)
     while True:
         for q in robot.random(rng, 64):
@@ -112,7 +113,7 @@ def free_postures(robot: mk.Robot, rng: np.random.Generator, above: float | None
                 yield q
 
 
-def start_posture(robot: mk.Robot) -> np.ndarray:
+def start_configuration(robot: mk.Robot) -> np.ndarray:
     """Every joint in the middle of its range."""
     return np.array(robot.neutral)
 
@@ -125,9 +126,9 @@ def corridor_path(
     above: float | None = None,
     width: float = CORRIDOR,
 ) -> np.ndarray:
-    """A random path (steps, dof), each posture within `width` of the one before, joint by joint.
+    """A random path (steps, dof), each configuration within `width` of the one before, joint by joint.
 
-    Postures and the straight motions between them are free of self-collision, so that the corridor can be passed.
+    Configurations and the straight motions between them are free of self-collision, so that the corridor can be passed.
     """
     model = mk.CollisionModel(robot)
     shares = np.linspace(0.0, 1.0, 40)[1:, None]
@@ -137,7 +138,7 @@ def corridor_path(
         return high and not model.collides(before + shares * (q - before)).any()
 
     for _ in range(1000):
-        path = [start if start is not None else next(free_postures(robot, rng))]
+        path = [start if start is not None else next(free_configurations(robot, rng))]
         for _ in range(steps - 1):
             low = np.maximum(robot.lower, path[-1] - width)
             high = np.minimum(robot.upper, path[-1] + width)
@@ -148,7 +149,7 @@ def corridor_path(
             path.append(following)
         if len(path) == steps:
             return np.array(path)
-    raise RuntimeError(f"no corridor of {steps} postures was found for {robot.name!r}")
+    raise RuntimeError(f"no corridor of {steps} configurations was found for {robot.name!r}")
 
 
 def blocks(successes: Sequence[Sequence[bool]]) -> tuple[float, float]:

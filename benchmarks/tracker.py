@@ -2,12 +2,12 @@
 
 Run: python benchmarks/tracker.py [--seconds 60] [--streams 3]
 
-Targets are the poses of links in motions of all joints: from rest in a usual posture, sums of three sines of a given
-span. Each joint is as fast as a peak of 80 % of its velocity limit and, where accelerations are limited, of its
-acceleration limit allows. The tracker sees the targets alone, one after the other.
-The bars: position error at most 1e-4 m, velocities and accelerations within their limits, the mannequin with four pose
-goals at 2500 steps per second or more. Beyond the bars, wider motions show where following ends: joints of the tracker
-have other postures than those that made the targets, and there the limits no longer suffice.
+Targets are the poses of links in motions of all joints: from rest in a usual configuration, sums of three sines of a
+given span. Each joint is as fast as a peak of 80 % of its velocity limit and, where accelerations are limited, of its
+acceleration limit allows. The tracker sees the targets alone, one after the other. The bars: position error at most
+1e-4 m, velocities and accelerations within their limits, the mannequin with four pose goals at 2500 steps per second or
+more. Beyond the bars, wider motions show where following ends: joints of the tracker have other configurations than
+those that made the targets, and there the limits no longer suffice.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from memetik._core import architecture
 
 import memetik as mk
+from memetik._core import architecture
 from memetik.goals import Pose
 from memetik.solve.problem import Problem
 from memetik.solve.tracker import Tracker
@@ -33,7 +33,7 @@ RATE_BAR = 2500.0
 
 @dataclass(frozen=True)
 class Case:
-    """A robot with pose goals, the posture where its motions begin, and how they are followed."""
+    """A robot with pose goals, the configuration where its motions begin, and how they are followed."""
 
     name: str
     robot: mk.Robot
@@ -124,19 +124,19 @@ def follow(case: Case, seconds: float, seed: int) -> Outcome:
     robot, tracker = case.robot, case.tracker
     q = motion(case, seconds, np.random.default_rng(seed))
     poses = [np.ascontiguousarray(robot.pose(tip, q)) for tip in case.tips]
-    postures, times = np.empty_like(q), np.zeros(len(q))
-    postures[0] = q[0]
+    configurations, times = np.empty_like(q), np.zeros(len(q))
+    configurations[0] = q[0]
     for k in range(1, len(q)):
         targets = [p[k] for p in poses]
         begin = time.perf_counter()
         step = tracker.step(*targets)
         times[k] = time.perf_counter() - begin
-        postures[k] = step.q
-    reached = [robot.pose(tip, postures) for tip in case.tips]
+        configurations[k] = step.q
+    reached = [robot.pose(tip, configurations) for tip in case.tips]
     errors = np.max([np.linalg.norm(a[:, :3, 3] - b[:, :3, 3], axis=1) for a, b in zip(poses, reached, strict=True)], 0)
     moved = [k for k in range(robot.dof) if np.ptp(q[:, k]) > 0]
-    speeds = np.abs(np.diff(postures, axis=0)).max(axis=0) / case.dt / robot.velocity
-    pushes = np.abs(np.diff(postures, 2, axis=0)).max(axis=0) / case.dt**2 / robot.acceleration
+    speeds = np.abs(np.diff(configurations, axis=0)).max(axis=0) / case.dt / robot.velocity
+    pushes = np.abs(np.diff(configurations, 2, axis=0)).max(axis=0) / case.dt**2 / robot.acceleration
     peaks = np.abs(np.diff(q, axis=0)).max(axis=0) / case.dt / robot.velocity
     return Outcome(
         error=float(errors.max()),
@@ -150,7 +150,7 @@ def follow(case: Case, seconds: float, seed: int) -> Outcome:
 
 
 def motion(case: Case, seconds: float, rng: np.random.Generator) -> np.ndarray:
-    """Postures (N, dof) from rest at home: three sines a joint, scaled in time to what the limits allow."""
+    """Configurations (N, dof) from rest at home: three sines a joint, scaled in time to what the limits allow."""
     robot, home, ramp = case.robot, case.home, 2.0
     clock = np.arange(0.0, seconds + case.dt / 2, case.dt)
     x = np.clip(clock / ramp, 0.0, 1.0)
@@ -189,7 +189,7 @@ def out_of_reach() -> bool:
     dt, rng = 0.01, np.random.default_rng(0)
     tracker = Tracker(Problem(panda, [Pose("panda_hand")]), seed=ready, dt=dt)
     home = panda.pose("panda_hand", ready)
-    postures, back = [ready], []
+    configurations, back = [ready], []
     for _ in range(20):
         direction = rng.normal(size=3)
         direction /= np.linalg.norm(direction)
@@ -197,17 +197,17 @@ def out_of_reach() -> bool:
             target = home.copy()
             target[:3, 3] += 1.5 * (3 * share**2 - 2 * share**3) * direction
             step = tracker.step(target)
-            postures.append(step.q)
+            configurations.append(step.q)
         back.append(step.error)
     jumps = []
     for _ in range(20):
         target = panda.pose("panda_hand", ready + 0.5 * rng.uniform(-1, 1, panda.dof) * (np.arange(panda.dof) < 7))
         for _ in range(400):
             step = tracker.step(target)
-            postures.append(step.q)
+            configurations.append(step.q)
         jumps.append(step.error)
-    speeds = (np.abs(np.diff(postures, axis=0)).max(axis=0) / dt / panda.velocity).max()
-    pushes = (np.abs(np.diff(postures, 2, axis=0)).max(axis=0) / dt**2 / panda.acceleration).max()
+    speeds = (np.abs(np.diff(configurations, axis=0)).max(axis=0) / dt / panda.velocity).max()
+    pushes = (np.abs(np.diff(configurations, 2, axis=0)).max(axis=0) / dt**2 / panda.acceleration).max()
     print(
         f"panda: {len(back)} excursions 1.5 m away, {sum(e < 1e-5 for e in back)} recovered from 2 s after they end; "
         f"{len(jumps)} jumps, {sum(e < 1e-5 for e in jumps)} reached within 4 s; "
@@ -217,7 +217,8 @@ def out_of_reach() -> bool:
 
 
 def closed_path() -> None:
-    """Ten times around a circle of 0.3 m, 4 s each: how far the posture is from where it began, at once and at rest."""
+    """Ten times around a circle of 0.3 m, 4 s each: how far the configuration is from where it began, at once and at
+    rest."""
     panda = mk.load_robot("panda")
     ready = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785, 0.02])
     center = panda.pose("panda_hand", ready)

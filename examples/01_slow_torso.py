@@ -1,6 +1,6 @@
 """A slow lifting torso that moves only when it must.
 
-The hand of a PR2-like robot follows a line. A preference for small displacements, each joint weighed by one over its
+The hand of a PR2-like robot follows a line. A soft goal for small displacements, each joint weighed by one over its
 velocity, leaves the work to the quick arm; without it the torso, which needs half a minute for its range, joins in.
 
 Run: python examples/01_slow_torso.py
@@ -27,7 +27,7 @@ targets[:, :3, 3] += np.linspace((0.0, 0.0, 0.0), (0.05, -0.10, 0.25), STEPS)
 
 
 def follow(goals):
-    """The postures along the line, each searched from the one before, and the milliseconds of a solve."""
+    """The configurations along the line, each searched from the one before, and the milliseconds of a solve."""
     problem, q, path, times = mk.Problem(robot, goals), start, [], []
     for target in targets:
         solution = problem.solve(target, seed=q, timeout=TIMEOUT)
@@ -39,7 +39,7 @@ def follow(goals):
 
 
 plain, plain_time = follow([mk.Pose(robot.tip)])
-quiet, quiet_time = follow([mk.Pose(robot.tip), mk.Displacement()])
+quiet, quiet_time = follow([mk.Pose(robot.tip), mk.MinimalDisplacement()])
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
 for axis, path, title in zip(axes, (plain, quiet), ("pose alone", "pose, small displacement preferred"), strict=True):
@@ -55,5 +55,5 @@ def lift(path):
     return 1e3 * np.abs(np.diff(path[:, torso], prepend=start[torso])).sum()
 
 
-print(f"torso's way: {lift(plain):.1f} mm for the pose alone, {lift(quiet):.1f} mm with the preference")
-print(f"time a posture: {plain_time:.3f} ms and {quiet_time:.3f} ms (bounded by {1e3 * TIMEOUT:g} ms)")
+print(f"torso's travel: {lift(plain):.1f} mm for the pose alone, {lift(quiet):.1f} mm with the soft goal")
+print(f"time per configuration: {plain_time:.3f} ms and {quiet_time:.3f} ms (bounded by {1e3 * TIMEOUT:g} ms)")

@@ -20,7 +20,11 @@ robot = mk.load_robot("pr2")
 tips = [f"{side}_gripper_{finger}_finger_tip_link" for side in "lr" for finger in "lr"]
 problem = mk.Problem(
     robot,
-    [*(mk.Position(tip, name=tip, tolerance=1e-4) for tip in tips), mk.Displacement(), mk.AvoidLimits(weight=0.1)],
+    [
+        *(mk.Position(tip, name=tip, tolerance=1e-4) for tip in tips),
+        mk.MinimalDisplacement(),
+        mk.AvoidLimits(weight=0.1),
+    ],
 )
 
 
@@ -53,5 +57,5 @@ for turn, gap in [*forth, *opened, *back, *closed]:
 marks = [ball("valve", CENTER + RADIUS * np.array([0, np.cos(a), np.sin(a)]), 0.012) for a in np.linspace(0, 6.2, 40)]
 save_animation("02_valve", robot, path, marks=marks, azimuth=0.9)
 steps = np.abs(np.diff(path[1:], axis=0)).max(axis=1)
-print(f"{len(path)} postures, {1e3 * np.mean(times):.2f} ms each, finger tips within {1e6 * worst:.1f} um")
+print(f"{len(path)} configurations, {1e3 * np.mean(times):.2f} ms each, finger tips within {1e6 * worst:.1f} um")
 print(f"largest step of a joint: {steps.max():.3f} rad")

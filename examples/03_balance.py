@@ -2,7 +2,7 @@
 
 Both hands follow targets that ask for more than the robot can do standing. With the Balance goal as a must, its centre
 of mass stays over its feet and the hands come as near as that allows; without it they arrive, and the robot falls.
-MuJoCo runs the postures on a free body that stands on the ground by its feet alone.
+MuJoCo runs the configurations on a free body that stands on the ground by its feet alone.
 
 Run: python examples/03_balance.py
 """
@@ -11,16 +11,16 @@ import numpy as np
 from pictures import save_animation
 
 import memetik as mk
-from memetik.motion.physics_model import build_model, mujoco
+from memetik.motion.execution.physics_model import build_model, mujoco
 
 SECONDS, RATE, STEP = 20.0, 20.0, 0.002
 STIFFNESS, DAMPING, TORQUE = 15000.0, 500.0, 600.0  # Nm/rad, Nm s/rad, Nm
 
 whole = mk.load_robot("valkyrie")
-posture = None
+configuration = None
 for state in ("standing", "upright", "ahead", "down", "crouch"):  # of pelvis, torso, head, arms and legs
-    posture = whole.state(state, default=posture)
-at_rest = dict(zip(whole.joint_names, posture, strict=True))
+    configuration = whole.state(state, default=configuration)
+at_rest = dict(zip(whole.joint_names, configuration, strict=True))
 body = whole.group("full_body", at_rest).with_fixed({name: at_rest[name] for name in ("pelvisX", "pelvisY", "pelvisZ")})
 robot = body.with_floating_base(name="base")
 stand = robot.q({name: at_rest[name] for name in body.joint_names})
@@ -45,7 +45,7 @@ ground.add_box("ground", size=(6.0, 6.0, 0.2), pose=mk.transform((0.0, 0.0, supp
 standing = [mk.Pose(foot, robot.pose(foot, stand), name=foot) for foot in feet]
 upright = mk.Orientation("pelvis", robot.pose("pelvis", stand)[:3, :3], priority=2, weight=0.3)
 level = mk.Position("pelvis", robot.pose("pelvis", stand)[:3, 3], priority=2, weight=0.5)
-calm = mk.Displacement(weight=0.1, priority=2)
+calm = mk.MinimalDisplacement(weight=0.1, priority=2)
 balanced = [
     *standing,
     mk.Balance(polygon=support * (1.0, 0.5, 1.0), margin=0.05),
@@ -65,7 +65,7 @@ def targets(t):
     return {hand: home[hand] + far * np.array([0.75, side, -0.1]) for hand in hands}
 
 
-def postures(goals):
+def configurations(goals):
     problem, q, path, times = mk.Problem(robot, goals), stand, [], []
     for k in range(int(SECONDS * RATE)):
         solution = problem.solve(targets(k / RATE), seed=q, timeout=0.02, refine_evaluations=1500, approximate=True)
@@ -107,11 +107,11 @@ def stood(pelvis):
 
 
 for name, goals in (("with the balance goal", balanced), ("without it", reaching)):
-    path, times = postures(goals)
+    path, times = configurations(goals)
     pelvis, seen = simulate(path)
     lean = np.linalg.norm(pelvis[:, :2] - pelvis[0, :2], axis=1)
     when = np.argmax(pelvis[:, 2] < 0.8 * pelvis[0, 2]) * 0.25
     verdict = f"stands for {SECONDS:g} s" if stood(pelvis) else f"falls after {when:.1f} s"
     reach = max(robot.pose(hands[0], q)[0, 3] for q in path) - home[hands[0]][0]
-    print(f"{name}: {verdict}; hands reach {100 * reach:.0f} cm forward; {1e3 * times.mean():.1f} ms a posture")
+    print(f"{name}: {verdict}; hands reach {100 * reach:.0f} cm forward; {1e3 * times.mean():.1f} ms per configuration")
     save_animation(f"03_balance_{name.split()[0]}", robot, seen, ground, rate=4.0, azimuth=-1.1, elevation=0.15)

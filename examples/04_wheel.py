@@ -26,7 +26,7 @@ second = np.cross(axis, first)
 
 
 def goals(turn, radius):
-    """What is asked of the fingers when the wheel has turned by `turn` and the rim they touch has this radius."""
+    """The goals of the fingers when the wheel has turned by `turn` and the rim they touch has this radius."""
     wanted = []
     for tip, angle in FINGERS.items():
         out = np.cos(angle + turn) * first + np.sin(angle + turn) * second
@@ -36,7 +36,7 @@ def goals(turn, radius):
             mk.Line(tip, rim, out, name=f"{tip} on its line", tolerance=2e-3),
             mk.LookAt(tip, "-y", center, name=f"{tip} faces the wheel", priority=1, weight=0.2),
         ]
-    return [*wanted, mk.Displacement(weight=0.5), mk.Center(weight=0.02)]
+    return [*wanted, mk.MinimalDisplacement(weight=0.5), mk.CenterJoints(weight=0.02)]
 
 
 closing = [(-0.5 * TURN, radius) for radius in np.linspace(RADIUS + 0.02, RADIUS, STEPS // 5)]

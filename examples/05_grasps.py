@@ -1,8 +1,9 @@
 """444 grasps of a hand, from finger tips of a hand with other proportions.
 
-The targets are synthetic: postures of six types of grasp are drawn for a copy of the hand whose fingers are up to 8 %
-longer or shorter, as a human's would be, and the pose of each finger tip is taken. The robot's own hand then has to
-bring its tips there: position first, orientation as far as it goes. (The source used recordings of human grasps.)
+The targets are synthetic: configurations of six types of grasp are drawn for a copy of the hand whose fingers are up
+to 8 % longer or shorter, as a human's would be, and the pose of each finger tip is taken. The robot's own hand then
+has to bring its tips there: position first, orientation as far as it goes. (The source used recordings of human
+grasps.)
 
 Run: python examples/05_grasps.py
 """
@@ -31,7 +32,7 @@ hand = robot.links[0]
 rng = np.random.default_rng(7)
 
 
-def posture(kind):
+def configuration(kind):
     flexion, thumb = TYPES[kind]
     share = np.full(robot.dof, flexion)
     for k, name in enumerate(robot.joint_names):
@@ -62,7 +63,7 @@ problem = mk.Problem(robot, goals)
 kinds = [list(TYPES)[k % len(TYPES)] for k in range(GRASPS)]
 reached, seconds, errors, examples = 0, [], [], {}
 for kind in kinds:
-    poses = other_hand(posture(kind), rng.uniform(0.92, 1.08, len(TIPS)))
+    poses = other_hand(configuration(kind), rng.uniform(0.92, 1.08, len(TIPS)))
     targets = {tip: pose[:3, 3] for tip, pose in poses.items()}
     targets |= {f"{tip} turn": pose[:3, :3] for tip, pose in poses.items()}
     begin = time.perf_counter()

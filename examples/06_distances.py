@@ -15,7 +15,7 @@ arm = mk.load_robot("iiwa14")
 BALL, RADIUS, ARM = np.array([0.42, 0.0, 0.55]), 0.12, 0.09
 links = [link for link in arm.links if link.startswith("link_")][2:]
 around = [mk.MinDistance(link, BALL, RADIUS + ARM, name=f"{link} off the ball") for link in links]
-problem = mk.Problem(arm, [mk.Position(arm.tip, name="hand", tolerance=1e-4), *around, mk.Displacement()])
+problem = mk.Problem(arm, [mk.Position(arm.tip, name="hand", tolerance=1e-4), *around, mk.MinimalDisplacement()])
 
 q = arm.q({"joint_a2": 0.6, "joint_a4": -1.2, "joint_a6": 0.8})
 path, times, nearest = [], [], np.inf
@@ -27,7 +27,7 @@ for y in np.linspace(0.35, -0.35, 60):
     nearest = min(nearest, *(np.linalg.norm(arm.pose(link, q)[:3, 3] - BALL) - RADIUS for link in links))
 save_animation("06_distances_ball", arm, path, marks=[ball("ball", BALL, RADIUS, (0.15, 0.15, 0.15, 1.0))])
 print(f"around the ball: nearest joint centre {1e2 * nearest:.1f} cm off its surface ({1e2 * ARM:.0f} cm asked for)")
-print(f"                 {1e3 * np.mean(times):.2f} ms a posture (source: 5 ms)")
+print(f"                 {1e3 * np.mean(times):.2f} ms per configuration (source: 5 ms)")
 
 # An open box, its walls as points; six points of the arm keep away from each of them.
 robot = mk.load_robot("pr2").group("right_arm")

@@ -27,7 +27,7 @@ problem = mk.Problem(
         mk.LookAt("upperNeckPitchLink", axis="x", name="gaze", tolerance=0.02, priority=1),
         *(mk.MinDistance(link, center, RADIUS + CLEAR, name=f"{link} clear") for link in arm),
         mk.Position("rightPalm", name="hand", priority=1, weight=5.0),
-        mk.Displacement(weight=0.05),
+        mk.MinimalDisplacement(weight=0.05),
     ],
 )
 q, path, times, clearances, detours, gazes = start, [], [], [], [], []
@@ -46,6 +46,6 @@ for share in np.linspace(0.0, 1.0, STEPS):
     gazes.append(np.degrees(np.arccos(np.clip(head[:3, 0] @ to_hand / np.linalg.norm(to_hand), -1.0, 1.0))))
 
 save_animation("09_around_a_sphere", robot, path, marks=[ball("ball", center, RADIUS)], azimuth=0.4, elevation=0.3)
-print(f"{STEPS} postures, {1e3 * np.mean(times):.1f} ms each (source: 10 ms)")
+print(f"{STEPS} configurations, {1e3 * np.mean(times):.1f} ms each (source: 10 ms)")
 print(f"nearest point {1e2 * min(clearances):.1f} cm off the ball ({1e2 * CLEAR:.0f} asked for)")
 print(f"the hand leaves its line by up to {1e2 * max(detours):.1f} cm; the gaze is within {max(gazes):.1f} degrees")

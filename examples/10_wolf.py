@@ -41,12 +41,16 @@ sneaking = mk.Problem(
         mk.Position("pelvis", name="pelvis", tolerance=1e-3),
         mk.Position("spine_3", name="shoulders", tolerance=1e-3),
         mk.Position("tail_tip", name="tail", priority=1),
-        mk.Displacement(weight=0.2),
+        mk.MinimalDisplacement(weight=0.2),
     ],
 )
 looking = mk.Problem(
     robot,
-    [*(mk.Pose(paw, name=paw) for paw in paws), mk.LookAt("head", "x", BOX, name="gaze"), mk.Displacement(weight=0.2)],
+    [
+        *(mk.Pose(paw, name=paw) for paw in paws),
+        mk.LookAt("head", "x", BOX, name="gaze"),
+        mk.MinimalDisplacement(weight=0.2),
+    ],
 )
 sneak, look, times, gaze = [], [], [], []
 for q in frames:

@@ -1,8 +1,8 @@
 """Feet that find uneven ground under a walking character.
 
-A walk in place over level ground is made by code. Each foot then has a Project goal: the ray down from the foot meets
-the terrain, the sole is laid on it and turned with it; where there is no ground, the walk's own pose is kept. Only
-pelvis and legs are solved for.
+A walk in place over level ground is made by code. Each foot then has a ProjectOntoSurface goal: the ray down from
+the foot meets the terrain, the sole is laid on it and turned with it; where there is no ground, the walk's own pose is
+kept. Only pelvis and legs are solved for.
 
 Run: python examples/11_foot_placement.py
 """
@@ -35,12 +35,12 @@ others = [joint for joint in robot.joint_names if joint not in legs]
 def problem_on(standing):
     """One foot stands: it is projected to the ground, or keeps the walk's own pose where its ray meets none."""
     swinging = next(sole for sole in soles if sole != standing)
-    ground_goal = mk.Project(
+    ground_goal = mk.ProjectOntoSurface(
         standing, "-z", terrain, fallback="open", name=standing, surface_pose=place, behind=0.5, reach=0.5
     )
     above = mk.Line(standing, direction="z", name="above its place")
     pelvis = mk.Position("pelvis", name="pelvis", priority=1)
-    goals = [ground_goal, above, mk.Pose(swinging, name=swinging), pelvis, mk.Displacement(weight=0.1)]
+    goals = [ground_goal, above, mk.Pose(swinging, name=swinging), pelvis, mk.MinimalDisplacement(weight=0.1)]
     return mk.Problem(robot, goals, fixed=others)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from pictures import save_picture
 
 import memetik as mk
-from memetik.bench.viewer import opened, scene_parts
-from memetik.scene.surroundings import allow_touch, hydrogen_tank
+from memetik.bench.report.viewer import opened, scene_parts
+from memetik.bench.scenarios.surroundings import allow_touch, hydrogen_tank
 
 TARGETS = 60
 
@@ -19,15 +19,15 @@ robot = mk.load_robot("elise")
 tank = hydrogen_tank(count=TARGETS, rng=1)
 scene = allow_touch(tank, ["tip"])  # which the tip may touch
 plain = mk.Problem(robot, [mk.Pose("tip")], scene=scene)
-print(f"prepared in {plain.confinement.preparation_time:.1f} s (kept on disk for the next time)")
+print(f"prepared in {plain.preparation_time:.1f} s (kept on disk for the next time)")
 
 rng = np.random.default_rng(0)
-times, postures = [], []
+times, configurations = [], []
 for k, target in enumerate(tank.targets):
     solution = plain.solve(target, seed=robot.random(rng), rng=k, timeout=0.5)
     times.append(solution.time if solution else np.inf)
-    postures += [solution.q] if solution else []
-print(f"no annotation: {len(postures)} of {TARGETS}, median {1e3 * np.median(times):.1f} ms, "
+    configurations += [solution.q] if solution else []
+print(f"no annotation: {len(configurations)} of {TARGETS}, median {1e3 * np.median(times):.1f} ms, "
       f"{100 * np.mean(np.array(times) < 0.01):.0f} % within 10 ms (source: 43 % with the hole annotated)")  # fmt: skip
 
 batch = plain.solve(tank.targets, timeout=0.5)
@@ -40,9 +40,10 @@ times = [s.time if (s := guided.solve(t, seed=robot.random(rng), rng=k, timeout=
          for k, t in enumerate(tank.targets)]  # fmt: skip
 print(f"through a given pivot: {int(np.isfinite(times).sum())} of {TARGETS}, median {1e3 * np.median(times):.1f} ms")
 
-spots = mk.surface_spots(
+spots = mk.sample_surface(
     tank.scene, tank.metadata["surfaces"][0], count=40, low=(-0.1, 1.08, 0.4), high=(0.1, 1.48, 0.6)
 )
-report = mk.inspect(robot, scene, spots, distance=(0.01, 0.04), view_angle=0.25, incidence_angle=0.4)
+report = mk.plan_inspection(robot, scene, spots, distance=(0.01, 0.04), view_angle=0.25, incidence_angle=0.4)
 print(report)
-save_picture("12_endoscope", robot, postures[0], marks=opened(scene_parts(scene), 0, 0.0), azimuth=0.25, elevation=0.2)
+cut = opened(scene_parts(scene), 0, 0.0)
+save_picture("12_endoscope", robot, configurations[0], marks=cut, azimuth=0.25, elevation=0.2)

@@ -7,7 +7,7 @@ import numpy as np
 from pictures import save_animation
 
 import memetik as mk
-from memetik.scene.surroundings import corridor
+from memetik.bench.scenarios.surroundings import corridor
 
 TARGETS, MOTIONS = 100, 5
 

@@ -1,7 +1,8 @@
 """A welding seam followed whole: the spin of the torch is free, and used.
 
-Two hundred poses along a curved seam on a plate. The torch keeps its tilt and may turn about its own axis; postures are
-chosen over the whole seam, so that the arm neither jumps nor stops halfway, and only the torch's tip is at the part.
+Two hundred poses along a curved seam on a plate. The torch keeps its tilt and may turn about its own axis;
+configurations are chosen over the whole seam, so that the arm neither jumps nor stops halfway, and only the torch's
+tip is at the part.
 
 Run: python examples/14_welding_seam.py
 """

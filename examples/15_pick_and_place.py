@@ -11,7 +11,7 @@ from pathlib import Path
 from pictures import save_picture
 
 import memetik as mk
-from memetik.motion.faults import StopsEarly
+from memetik.motion.execution.faults import StopsEarly
 
 task = mk.load_task(Path(__file__).parent / "tasks" / "panda_boxes.toml")
 task = replace(task, steps=task.steps[:6])

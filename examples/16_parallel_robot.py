@@ -51,7 +51,7 @@ for k, at in enumerate(corners(PLATFORM)):
 robot = mk.load_robot(f'<robot name="parallel">{"".join(parts)}</robot>')
 
 closed = [mk.Position(f"corner{k}", (0.0, 0.0, 0.0), relative_to=f"end{k}", name=f"loop {k}") for k in (1, 2)]
-problem = mk.Problem(robot, [*closed, mk.Pose("platform", name="platform"), mk.Displacement()])
+problem = mk.Problem(robot, [*closed, mk.Pose("platform", name="platform"), mk.MinimalDisplacement()])
 
 q, path, gaps, times = robot.neutral, [], [], []
 for t in np.linspace(0.0, 2.0 * np.pi, 60):
@@ -64,5 +64,5 @@ for t in np.linspace(0.0, 2.0 * np.pi, 60):
     gaps.append([np.linalg.norm(robot.pose(f"corner{k}", q)[:3, 3] - robot.pose(f"end{k}", q)[:3, 3]) for k in (1, 2)])
 
 save_animation("16_parallel_robot", robot, path, azimuth=-1.57, elevation=1.2)
-print(f"{len(path)} postures of {robot.dof} joints, loops closed to {1e6 * np.max(gaps[1:]):.2f} um")
+print(f"{len(path)} configurations of {robot.dof} joints, loops closed to {1e6 * np.max(gaps[1:]):.2f} um")
 print(f"{1e3 * np.mean(times[1:]):.2f} ms each; largest step of a joint {np.abs(np.diff(path, axis=0)).max():.3f} rad")

@@ -5,14 +5,17 @@ Run: python examples/17_reach.py
 
 from pathlib import Path
 
-import trimesh
+import numpy as np
 from pictures import FOLDER
 
+from memetik.geometry.formats.ply import write_ply
+from memetik.geometry.tessellate import revolve
+
 FOLDER.mkdir(parents=True, exist_ok=True)
-part = trimesh.creation.annulus(r_min=0.18, r_max=0.30, height=0.25, sections=48)
-part.apply_translation((0.75, 0.0, 0.35))
-path = FOLDER / "17_workpiece.stl"
-part.export(path)
+rectangle = np.array([(0.18, -0.125), (0.30, -0.125), (0.30, 0.125), (0.18, 0.125), (0.18, -0.125)])
+ring = revolve(rectangle, sections=48)
+path = FOLDER / "17_workpiece.ply"
+path.write_bytes(write_ply(ring.vertices + np.array((0.75, 0.0, 0.35)), ring.faces))
 
 
 def reach(*options: str) -> None:

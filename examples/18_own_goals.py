@@ -1,7 +1,7 @@
 """A goal of your own: as a class in Python, and as a function that runs at native speed.
 
-The hand shall be on a helix, wherever on it. The class gives the residual for a posture; the same as a numba function
-runs inside the search. Both mix with any other goal.
+The hand shall be on a helix, wherever on it. The class gives the residual for a configuration; the same as a numba
+function runs inside the search. Both mix with any other goal.
 
 Run: python examples/18_own_goals.py
 """

@@ -1,7 +1,7 @@
 """Where a mobile robot should stand: the base is part of the problem.
 
 A Panda on a base that rolls and turns has ten joints. Three things on a table shall be picked from one place: the arm
-has a posture for each, the base one place for all of them.
+has a configuration for each, the base one place for all of them.
 
 Run: python examples/19_where_to_stand.py
 """
@@ -30,7 +30,7 @@ print(
 
 standing = arm.at(base)
 problem = mk.Problem(standing, [mk.Pose(arm.tip)], scene=scene)
-postures = [problem.solve(grasp, timeout=0.5) for grasp in grasps]
-print(f"free of collision from there: {sum(map(bool, postures))} of {len(grasps)}")
+solutions = [problem.solve(grasp, timeout=0.5) for grasp in grasps]
+print(f"free of collision from there: {sum(map(bool, solutions))} of {len(grasps)}")
 marks = [ball("things", thing, 0.03) for thing in things]
-save_picture("19_where_to_stand", standing, [s.q for s in postures if s], scene, marks=marks, azimuth=-1.9)
+save_picture("19_where_to_stand", standing, [s.q for s in solutions if s], scene, marks=marks, azimuth=-1.9)

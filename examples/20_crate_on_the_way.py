@@ -1,6 +1,7 @@
-"""An arm under physics is on its way when a crate is put there: it stops, plans around it, and arrives.
+"""An arm under physics stops before a crate that is put in its path, plans around it, and arrives.
 
-The scene that the execution watches is changed while the arm moves. The last posture stays the one of the first plan.
+The scene that the execution watches is changed while the arm moves. The last configuration stays that of the first
+plan.
 
 Run: python examples/20_crate_on_the_way.py
 """

@@ -60,7 +60,7 @@ problem = mk.Problem(
     [
         *(mk.Pose(link, name=link) for link in kept),
         mk.Position("LeftHand", name="hand"),
-        mk.Displacement(weight=0.2),
+        mk.MinimalDisplacement(weight=0.2),
     ],
 )
 edited, times = [], []

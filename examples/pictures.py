@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 import memetik as mk
-from memetik.bench.viewer import Part, link_poses, parts_html, placed, robot_parts, scene_parts, viewer_script
-from memetik.bench.viewer_image import draw_parts
+from memetik.bench.report.viewer import Part, link_poses, parts_html, placed, robot_parts, scene_parts, viewer_script
+from memetik.bench.report.viewer_image import draw_parts
+from memetik.geometry.tessellate import surface_mesh
 
 FOLDER = Path("out/examples")
 MOST_FRAMES = int(os.environ.get("MEMETIK_EXAMPLE_FRAMES", "30"))
@@ -20,7 +21,8 @@ MOST_FRAMES = int(os.environ.get("MEMETIK_EXAMPLE_FRAMES", "30"))
 
 def save_picture(name: str, robot: mk.Robot, q: Any, scene: mk.Scene | None = None, **view: Any) -> Path:
     """A PNG of the robot in its scene. `view`: marks= (more parts), size=, and the camera's azimuth=, elevation=,
-    cut= and frame= (see memetik.bench.viewer_image.draw_parts). Several postures (N, dof) are drawn together."""
+    cut= and frame= (see memetik.bench.report.viewer_image.draw_parts). Several configurations (N, dof) are drawn
+    together."""
     import matplotlib.image
 
     path = _path(f"{name}.png")
@@ -30,20 +32,20 @@ def save_picture(name: str, robot: mk.Robot, q: Any, scene: mk.Scene | None = No
 
 
 def save_animation(
-    name: str, robot: mk.Robot, postures: Any, scene: mk.Scene | None = None, *, rate: float = 25.0, **view: Any
+    name: str, robot: mk.Robot, configurations: Any, scene: mk.Scene | None = None, *, rate: float = 25.0, **view: Any
 ) -> Path:
-    """A GIF of postures (N, dof) one after the other, `rate` a second, and a page to turn and to step through."""
+    """A GIF of configurations (N, dof) one after the other, `rate` a second, and a page to turn and to step through."""
     from PIL import Image
 
-    postures = np.asarray(postures, dtype=float)
-    shown = postures[:: max(1, len(postures) // MOST_FRAMES)]
+    configurations = np.asarray(configurations, dtype=float)
+    shown = configurations[:: max(1, len(configurations) // MOST_FRAMES)]
     everywhere = np.concatenate([_bounds(robot, q, scene) for q in shown[:: max(1, len(shown) // 12)]])
     view = {"size": (360, 300), "frame": np.stack([everywhere.min(axis=0), everywhere.max(axis=0)]), **view}
     frames = [
         Image.fromarray((255 * _drawn(robot, q[None], scene, **view)).astype(np.uint8)).quantize(64) for q in shown
     ]
     path = _path(f"{name}.gif")
-    step = max(20, round(1000.0 / rate * len(postures) / len(shown)))
+    step = max(20, round(1000.0 / rate * len(configurations) / len(shown)))
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=step, loop=0)
     save_page(name, robot, shown, scene, marks=view.get("marks", ()))
     print(f"animation: {path}")
@@ -51,11 +53,11 @@ def save_animation(
 
 
 def save_page(
-    name: str, robot: mk.Robot, postures: Any, scene: mk.Scene | None = None, marks: Sequence[Part] = ()
+    name: str, robot: mk.Robot, configurations: Any, scene: mk.Scene | None = None, marks: Sequence[Part] = ()
 ) -> Path:
-    """A page with the robot in its scene that needs no network; a slider goes through the postures."""
+    """A page with the robot in its scene that needs no network; a slider goes through the configurations."""
     parts = [*robot_parts(robot), *scene_parts(scene, robot), *marks]
-    labelled = [(f"posture {k}", link_poses(robot, q)) for k, q in enumerate(np.atleast_2d(postures))]
+    labelled = [(f"configuration {k}", link_poses(robot, q)) for k, q in enumerate(np.atleast_2d(configurations))]
     page = f"<!doctype html><meta charset='utf-8'><title>{name}</title>{parts_html(parts, labelled, height=700)}"
     path = _path(f"{name}.html")
     path.write_text(page + viewer_script(), encoding="utf-8")
@@ -72,18 +74,16 @@ def save_plot(name: str, figure: Any) -> Path:
 
 def ball(name: str, center: Any, radius: float, color: Sequence[float] = (0.85, 0.2, 0.2, 1.0)) -> Part:
     """A mark at a point."""
-    from trimesh import creation
-
-    solid = creation.icosphere(subdivisions=2, radius=radius)
-    return Part(name, np.asarray(solid.vertices) + np.asarray(center), np.asarray(solid.faces), np.asarray(color))
+    mesh = surface_mesh(mk.Sphere(radius), 16)
+    return Part(name, mesh.vertices + np.asarray(center), mesh.faces, np.asarray(color))
 
 
 def _drawn(
-    robot: mk.Robot, postures: np.ndarray, scene: mk.Scene | None, *, marks: Sequence[Part] = (), **view: Any
+    robot: mk.Robot, configurations: np.ndarray, scene: mk.Scene | None, *, marks: Sequence[Part] = (), **view: Any
 ) -> np.ndarray:
     fixed = [part for part in scene_parts(scene, robot) if part.link is None]
     carried = [part for part in scene_parts(scene, robot) if part.link is not None]
-    moving = [part for q in postures for part in placed([*robot_parts(robot), *carried], link_poses(robot, q))]
+    moving = [part for q in configurations for part in placed([*robot_parts(robot), *carried], link_poses(robot, q))]
     return draw_parts([*moving, *fixed, *marks], **view)
 
 

@@ -18,16 +18,16 @@ def test_the_version_is_stated_once():
 
 
 def test_documentation_lists_every_code_of_the_doctor_with_its_severity():
-    from memetik.robot.doctor import CODES
+    from memetik.doctor import CODES
 
     table = dict(re.findall(r"^\| `([a-z-]+)` \| (\w+) \|", (ROOT / "docs/doctor.md").read_text(), re.MULTILINE))
     assert table == {code: severity for code, (severity, _) in CODES.items()}
 
 
 def test_every_code_of_the_doctor_is_tested():
-    from memetik.robot.doctor import CODES
+    from memetik.doctor import CODES
 
-    tests = (ROOT / "tests/robot/test_doctor.py").read_text()
+    tests = "".join(path.read_text() for path in (ROOT / "tests/doctor").glob("*.py"))
     assert [code for code in CODES if f'"{code}"' not in tests] == []
 
 

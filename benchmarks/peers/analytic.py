@@ -31,14 +31,15 @@ class Eaik:
         """eaik's own batch call: a list of answers."""
         return self.arm.calculate_IK_batched(self.targets, threads)
 
-    def postures_of_all(self, threads: int) -> np.ndarray:
-        """The batch call, and one posture for each target in an array (N, dof); not a number where there is none."""
-        postures = np.full((len(self.targets), self.dof), np.nan)
+    def configurations_of_all(self, threads: int) -> np.ndarray:
+        """The batch call, and one configuration for each target in an array (N, dof); not a number where there is
+        none."""
+        configurations = np.full((len(self.targets), self.dof), np.nan)
         for k, answer in enumerate(self.solve_all(threads)):
             q = _first_exact(answer)
             if q is not None:
-                postures[k] = q
-        return postures
+                configurations[k] = q
+        return configurations
 
 
 def _first_exact(answer: Any) -> np.ndarray | None:

@@ -30,7 +30,7 @@ class Solver(Protocol):
     name: str
 
     def solve(self, k: int) -> np.ndarray | None:
-        """The posture (dof,) for task k, or None where none was found."""
+        """The configuration (dof,) for task k, or None where none was found."""
         ...
 
 
@@ -41,7 +41,7 @@ class Run:
     name: str
     seconds: np.ndarray
     """(N,) of each call, by the clock asked for"""
-    postures: list[np.ndarray | None]
+    configurations: list[np.ndarray | None]
     repeated: int
     """calls made again because the machine was busy with something else while their time ran out"""
 
@@ -81,7 +81,7 @@ def interleave(solvers: Sequence[Solver], count: int, timeout: float, clock: str
                 solver.solve(k)
             for k in range(begin, min(begin + BLOCK, count)):
                 call = fair_call(solver.solve, k, timeout)
-                run.postures[k] = call.result
+                run.configurations[k] = call.result
                 run.seconds[k] = call.wall if clock == "wall" else call.processor
                 run.repeated += call.repeated
     return runs

@@ -1,4 +1,4 @@
-"""A robot's serial chain as the peers want it: axes and points at the zero posture."""
+"""A robot's serial chain as the peers want it: axes and points at the zero configuration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import memetik as mk
 
 @dataclass(frozen=True)
 class Serial:
-    """The turning joints between the base and a link, in the world at the zero posture."""
+    """The turning joints between the base and a link, in the world at the zero configuration."""
 
     entries: np.ndarray
     """(n,) where the joints are in the robot's q"""

@@ -1,4 +1,4 @@
-"""Reachable targets of goals and seeds to start from, both at random postures within the limits."""
+"""Reachable targets of goals and seeds to start from, both at random configurations within the limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import memetik as mk
 
 @dataclass(frozen=True)
 class Tasks:
-    """Targets that some posture within the limits reaches, and the postures to start from."""
+    """Targets that some configuration within the limits reaches, and the configurations to start from."""
 
     targets: tuple[np.ndarray, ...]
     """one array (N, ...) for each goal"""
@@ -27,10 +27,10 @@ class Tasks:
 
 
 def reachable(robot: mk.Robot, goals: Sequence[mk.Goal], count: int, seed: int) -> Tasks:
-    """Targets that random postures reach, and as many other random postures as seeds."""
+    """Targets that random configurations reach, and as many other random configurations as seeds."""
     rng = np.random.default_rng(seed)
-    postures, seeds = robot.random(rng, count), robot.random(rng, count)
-    return Tasks(tuple(_target(robot, goal, postures, rng) for goal in goals), np.ascontiguousarray(seeds))
+    configurations, seeds = robot.random(rng, count), robot.random(rng, count)
+    return Tasks(tuple(_target(robot, goal, configurations, rng) for goal in goals), np.ascontiguousarray(seeds))
 
 
 def _target(robot: mk.Robot, goal: mk.Goal, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:

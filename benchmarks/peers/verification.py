@@ -1,4 +1,4 @@
-"""Postures checked by Pinocchio, on the model that it makes from the robot's own URDF."""
+"""Configurations checked by Pinocchio, on the model that it makes from the robot's own URDF."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pinocchio
 import memetik as mk
 
 LIMIT_SLACK = 1e-9
-"""Radians or metres by which a posture may exceed a limit: rounding."""
+"""Radians or metres by which a configuration may exceed a limit: rounding."""
 
 PEER_LIMIT_SLACK = 1e-6
 """The same for peers, one of which keeps limits in single precision."""
@@ -34,7 +34,7 @@ class Checker:
             self._offset[row] = coupling.offset
 
     def poses(self, links: Sequence[str], q: np.ndarray) -> list[np.ndarray]:
-        """The links' poses (4, 4) in the world at one posture (dof,)."""
+        """The links' poses (4, 4) in the world at one configuration (dof,)."""
         joints = pinocchio.integrate(self.model, self._neutral, self._spread @ q + self._offset)
         pinocchio.forwardKinematics(self.model, self.data, joints)
         frames = [self.model.getFrameId(link, pinocchio.FrameType.BODY) for link in links]
@@ -48,7 +48,8 @@ class Checker:
         return max(_excess(goal, target, pose) for goal, target, pose in zip(goals, targets, poses, strict=True))
 
     def holds(self, goals: Sequence[mk.Goal], targets: Sequence[np.ndarray], q: np.ndarray | None) -> bool:
-        """Whether a posture is within limits and within every goal's tolerance, of which 1e-9 m or rad is rounding."""
+        """Whether a configuration is within limits and within every goal's tolerance, of which 1e-9 m or rad is
+        rounding."""
         return q is not None and bool(np.isfinite(q).all()) and self.excess(goals, targets, q) <= 1.0
 
 

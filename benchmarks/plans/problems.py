@@ -1,8 +1,8 @@
 """The problems of benchmarks/planning.py, and the independent check of their answers.
 
-Robots stand in a shelf's front, at a table, before two walls and among clutter. Starts are random free postures; goals
-are the poses of others, half of them with the tool among the obstacles. The check knows nothing of memetik's motion,
-scene and solver code: Pinocchio places the links, coal compares their geometry.
+Robots stand in a shelf's front, at a table, before two walls and among clutter. Starts are random free configurations;
+goals are the poses of others, half of them with the tool among the obstacles. The check knows nothing of memetik's
+motion, scene and solver code: Pinocchio places the links, coal compares their geometry.
 """
 
 from dataclasses import replace
@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 import memetik as mk
-from memetik.bench.scenarios.clutter import obstacles
+from memetik.bench.scenarios.configurations import obstacles
+from memetik.bench.scenarios.surroundings import make_surroundings
 from memetik.robot.description import Geometry
-from memetik.scene.surroundings import make_surroundings
 
 ROBOTS = ("panda", "ur10", "pr2")
 SCENES = ("Shelf", "Table", "Corridor", "Clutter")
@@ -68,7 +68,7 @@ def problems(robot, scene, box, count, seed):
         if min(len(starts) / 2, len(inside), len(anywhere)) >= count / 2:
             break
     if len(starts) < count:
-        raise SystemExit(f"too few free postures of {robot.name} for {count} problems")
+        raise SystemExit(f"too few free configurations of {robot.name} for {count} problems")
     while len(inside) < (count + 1) // 2:
         inside.append(anywhere[len(inside)])
     goals = [(inside if k % 2 == 0 else anywhere)[k // 2] for k in range(count)]
@@ -158,7 +158,7 @@ class IndependentCheck:
         self.lower, self.upper = np.array(robot.lower), np.array(robot.upper)
 
     def touching(self, rows):
-        """{(name, name): how many postures} of pairs that touch in any of the postures (N, dof)."""
+        """{(name, name): how many configurations} of pairs that touch in any of the configurations (N, dof)."""
         counts = {}
         items = self.geometry.geometryObjects
         for q in rows:
@@ -179,7 +179,7 @@ class IndependentCheck:
         )
 
     def collides(self, q):
-        """Whether one posture touches anything."""
+        """Whether one configuration touches anything."""
         full = np.zeros(self.model.nq)
         full[self.order] = q
         return self.pin.computeCollisions(self.model, self.data, self.geometry, self.geometry_data, full, True)

@@ -66,7 +66,7 @@ class RoboPlan:
         self.scene.setJointPositions(self.scene.toFullJointPositions("arm", start))
         goal = core.CartesianConfiguration(self.task["base"], self.task["tip"], np.asfortranarray(pose))
         if not self.ik.solveIk(goal, begin, end):
-            self.note = "no posture"
+            self.note = "no configuration"
             return None
         path = self.rrt.plan(begin, end)
         if path is None:

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from memetik.bench.viewer import Part, arrows, link_poses, placed, robot_parts, scene_parts
-from memetik.bench.viewer_image import draw_parts
+from memetik.bench.report.viewer import Part, arrows, link_poses, placed, robot_parts, scene_parts
+from memetik.bench.report.viewer_image import draw_parts
 
 HERE = Path(__file__).parent
 PAGES: dict[str, dict[str, Any]] = tomllib.loads((HERE / "goals.toml").read_text(encoding="utf-8"))
@@ -41,7 +41,7 @@ def code(name: str) -> str:
 
 def page(name: str) -> str:
     return (
-        f"# {name}\n\n{PAGES[name]['text']}\n\n![A posture that meets the goal]({name.lower()}.png)\n\n"
+        f"# {name}\n\n{PAGES[name]['text']}\n\n![A configuration that satisfies the goal]({name.lower()}.png)\n\n"
         f"```python\n{code(name)}```\n\n::: memetik.{name}\n    options:\n      show_root_heading: false\n"
     )
 

@@ -1,4 +1,4 @@
-"""Draws docs/images/robots.png: bundled robots as their collision primitives, in postures of their own.
+"""Draws docs/images/robots.png: bundled robots as their collision primitives, in configurations of their own.
 
 Run: python docs/images/render.py
 """
@@ -13,16 +13,16 @@ import numpy as np
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 import memetik as mk
-from memetik.robot.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Shape, Sphere
 
-UR_POSTURE = {"shoulder_lift_joint": -1.2, "elbow_joint": 1.7, "wrist_1_joint": -0.6}
+UR_CONFIGURATION = {"shoulder_lift_joint": -1.2, "elbow_joint": 1.7, "wrist_1_joint": -0.6}
 STANDING = {f"{side}{joint}": 0.0 for side in ("left", "right") for joint in ("HipPitch", "KneePitch", "AnklePitch")}
 SHOWN = (
     ("panda", {"panda_joint2": -0.3, "panda_joint4": -2.2, "panda_joint6": 2.0}, (0.95, 0.95, 0.97), 1.5),
-    ("ur10", UR_POSTURE, (0.55, 0.70, 0.90), 1.35),
+    ("ur10", UR_CONFIGURATION, (0.55, 0.70, 0.90), 1.35),
     ("pr2", {"torso_lift_joint": 0.2, "head_tilt_joint": 0.2}, (0.93, 0.88, 0.78), 1.5),
     ("valkyrie", STANDING, (0.80, 0.84, 0.80), 1.6),
-    ("elise", {**UR_POSTURE, "shoulder_lift_joint": -0.9}, (0.95, 0.70, 0.45), 1.15),
+    ("elise", {**UR_CONFIGURATION, "shoulder_lift_joint": -0.9}, (0.95, 0.70, 0.45), 1.15),
 )
 LIGHT = np.array([0.4, -0.6, 0.7]) / np.linalg.norm([0.4, -0.6, 0.7])
 TARGET = Path(__file__).parent / "robots.png"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -26,7 +25,14 @@ class UnknownNameError(MemetikError, KeyError):
 
 
 class DescriptionError(MemetikError):
-    """A robot's description cannot be read or does not describe a robot."""
+    """A robot's description cannot be read or does not describe a robot.
+
+    `code` is the kind of defect in the doctor's catalogue, `line` its line in the file, None where it has none.
+    """
+
+    def __init__(self, message: str = "", code: str = "unreadable", line: int | None = None):
+        super().__init__(message)
+        self.code, self.line = code, line
 
 
 class GeometryError(MemetikError):
@@ -46,8 +52,14 @@ class MissingExtraError(MemetikError, ImportError):
         )
 
 
+class MethodNotBuiltError(MemetikError):
+    """A method of the literature is asked for that this build of the core leaves out."""
+
+
 def suggest(name: object, choices: Iterable[str], most: int = 12) -> str:
     """A phrase that leads from a wrong name to the right ones."""
+    import difflib
+
     choices = list(choices)
     close = difflib.get_close_matches(str(name), choices, n=3, cutoff=0.5)
     if not close:

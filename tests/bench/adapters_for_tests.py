@@ -23,7 +23,7 @@ class Liar(_Ready):
 
 
 class OutOfLimits(_Ready):
-    """Claims a posture beyond the limits."""
+    """Claims a configuration beyond the limits."""
 
     def solve(self, target, seed, timeout):
         return self.task.upper + 1.0
@@ -157,7 +157,7 @@ class Answers(_Ready):
     WRONG = (
         {"q": None, "evaluations": "many"}, {"q": None, "restarts": -1}, {"q": None, "candidates": [1, 2]},
         {"q": None, "generations": 10**30}, {"q": None, "collision_time": np.nan}, {"q": None, "evaluations": {1}},
-        {"foo": 1}, "posture", [["a"] * 6], ["1"] * 6, np.zeros((2, 3)), np.zeros(5), np.zeros(7), [np.nan] * 6,
+        {"foo": 1}, "configuration", [["a"] * 6], ["1"] * 6, np.zeros((2, 3)), np.zeros(5), np.zeros(7), [np.nan] * 6,
         [10**400] * 6, {}, 3.0, [True] * 6,
     )  # fmt: skip
 

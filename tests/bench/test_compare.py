@@ -15,11 +15,11 @@ import pytest
 from typer.testing import CliRunner
 
 import memetik as mk
-from memetik.bench.compare import compare
-from memetik.bench.report_data import read_cases
+from memetik.bench.report.compare import compare
+from memetik.bench.report.data import read_cases
+from memetik.bench.report.summary import distinctions, summary
+from memetik.bench.run.store import Result, Store
 from memetik.bench.scenarios import Scenario
-from memetik.bench.store import Result, Store
-from memetik.bench.summary import distinctions, summary
 from memetik.cli.app import app
 from memetik.errors import InvalidInputError
 
@@ -86,7 +86,7 @@ def test_all_readers_count_the_same_targets(tmp_path: Path) -> None:
                 {name: rates[name] for name in solvers}
             )
             (case,) = read_cases(store, solvers=solvers)
-            assert {c.label: c.solved.mean() for c in case.contestants} == pytest.approx(
+            assert {c.label: c.solved.mean() for c in case.solvers} == pytest.approx(
                 {name: rates[name] for name in solvers}
             )
             assert case.left_out == 0
@@ -102,7 +102,7 @@ def test_runs_that_differ_in_a_setting_are_neither_mixed_nor_alike(tmp_path: Pat
         assert [line.settings for line in summary(store)] == ["rejection on", "rejection off"]
         (case,) = read_cases(store)
         keys = [run.run for run in store.runs()]
-    assert [c.label for c in case.contestants] == ["a [rejection on]", "a [rejection off]"]
+    assert [c.label for c in case.solvers] == ["a [rejection on]", "a [rejection off]"]
     rows = compare(path, path)
     assert [(r.first_settings, r.second_settings, r.first_solved, r.second_solved) for r in rows] == [
         ("rejection on", "rejection on", 1.0, 1.0), ("rejection off", "rejection off", 0.25, 0.25)
@@ -127,7 +127,7 @@ def test_stores_with_nothing_in_common_are_told(tmp_path: Path) -> None:
 
 
 def test_report_and_diff_agree_on_what_is_noise(tmp_path: Path) -> None:
-    from memetik.bench.report_tables import findings
+    from memetik.bench.report.tables import findings
 
     for targets, said in ((5, "too few"), (12, "faster")):
         path = fill(tmp_path / f"{targets}.db", [("a", {}, 1.0)], targets=targets)
@@ -209,8 +209,8 @@ def test_settings_are_in_the_json_of_ls(wide: Path) -> None:
     assert {run["settings"]["rejection"] for run in json.loads(result.output)["runs"]} == {True, False}
 
 
-def test_an_export_tells_machines_apart_and_has_postures_and_notes(tmp_path: Path) -> None:
-    from memetik.bench.export import export_results
+def test_an_export_tells_machines_apart_and_has_configurations_and_notes(tmp_path: Path) -> None:
+    from memetik.bench.report.export import export_results
 
     path = fill(tmp_path / "s.db", [("a", {"rejection": False}, 1.0)])
     with Store(path) as store:
@@ -221,7 +221,7 @@ def test_an_export_tells_machines_apart_and_has_postures_and_notes(tmp_path: Pat
         store.add_result(other, Result(0, 0, "error", False, False, 0.1, note="it fell"))
         for ending in ("csv", "json"):
             assert export_results(store, tmp_path / f"r.{ending}") == TARGETS + 1
-        q = store.postures(first.run)[2]
+        q = store.configurations(first.run)[2]
     rows = json.loads((tmp_path / "r.json").read_text())["results"]
     assert {(row["cpu"], row["memetik"]) for row in rows} == {("x", "0"), ("another", "9")}
     assert len({row["machine"] for row in rows}) == len({row["versions"] for row in rows}) == 2

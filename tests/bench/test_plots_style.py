@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memetik.bench.plots_style import PALETTE, Look, PlotStyle, read_style
+from memetik.bench.report.plots_style import PALETTE, Look, PlotStyle, read_style
 from memetik.errors import InvalidInputError
 
 

@@ -11,16 +11,16 @@ import pytest
 import trimesh
 
 import memetik as mk
-from memetik.bench.reach import BLOCKED, OUT_OF_REACH, REACHED, ReachSetup, least_standoff, reach_study
-from memetik.bench.reach_base import Region, base_coordinates, base_pose, place_base
-from memetik.bench.reach_file import ReachStudy, load_study, save_study
-from memetik.bench.reach_map import even_directions, reach_map
-from memetik.bench.reach_map_output import map_page, map_ply
-from memetik.bench.reach_output import heat_part, ply_bytes, reach_page
-from memetik.bench.reach_scores import joint_margins, parse_weights
+from memetik.bench.reach.base import Region, base_coordinates, base_pose, place_base
+from memetik.bench.reach.file import ReachStudy, load_study, save_study
+from memetik.bench.reach.map import even_directions, reach_map
+from memetik.bench.reach.map_output import map_page, map_ply
+from memetik.bench.reach.output import heat_part, ply_bytes, reach_page
+from memetik.bench.reach.scores import joint_margins, parse_weights
+from memetik.bench.reach.study import BLOCKED, OUT_OF_REACH, REACHED, ReachSetup, least_standoff, reach_study
 from memetik.errors import InvalidInputError
-from memetik.scene.objects import TriangleMesh
-from memetik.scene.surroundings import sample_triangles
+from memetik.geometry.shapes import TriangleMesh
+from memetik.geometry.surface_points import sample_triangles
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_without_obstacles_more_is_reached_and_nothing_is_blocked(study) -> None
 
 
 def test_a_study_does_not_depend_on_where_the_world_is(study) -> None:
-    """The robot at another base, and all targets moved likewise: the same postures."""
+    """The robot at another base, and all targets moved likewise: the same configurations."""
     setup, points, normals, _ = study
     few = slice(0, 12)
     base = mk.transform((0.4, -0.3, 0.2), rpy=(0.0, 0.0, 0.7))
@@ -166,8 +166,8 @@ def test_studies_of_other_versions_and_broken_ones_are_refused(study, torus: Tri
         ({"study": np.array(json.dumps({**facts, "robot": "ur5e_of_nobody"}))}, "cannot be opened"),
         ({"q": arrays["q"][:, :-1]}, "shape"),
         ({"state": arrays["state"] + 7}, "no known state"),
-        ({"study": np.array("[7]")}, "not a reach study"),
-        ({"study": np.array("[]")}, "schema None"),
+        ({"study": np.array("[7]")}, "the reach study .* must be an object"),
+        ({"study": np.array("{}")}, "schema is None"),
     ):
         np.savez(path, **{**arrays, **changed})
         with pytest.raises(InvalidInputError, match=said):
@@ -196,7 +196,7 @@ def test_the_best_base_is_nearer_than_a_bad_one(torus: TriangleMesh) -> None:
 
 def test_few_places_are_looked_at_in_several_generations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Later places gather around the best: with a budget below that of one large generation, too."""
-    import memetik.bench.reach_base as reach_base
+    import memetik.bench.reach.base as reach_base
 
     points = np.array([[0.5, 0.2, 0.4], [0.4, -0.2, 0.3]])
     setup = ReachSetup(mk.load_robot("ur3"), None, evaluations=200)
@@ -211,7 +211,7 @@ def test_few_places_are_looked_at_in_several_generations(monkeypatch: pytest.Mon
         place_base(setup, points, points, Region((0.0, 1.0), (0.0, 1.0)), places=3)
 
 
-def test_the_clearance_of_a_posture_is_not_the_tools_gap_to_the_surface(torus: TriangleMesh) -> None:
+def test_the_clearance_of_a_configuration_is_not_the_tools_gap_to_the_surface(torus: TriangleMesh) -> None:
     robot = mk.load_robot("ur10")
     scene = mk.Scene()
     scene.add_mesh("surface", torus)

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 import memetik as mk
-from memetik.bench.plots import legend_below, overview_bars, solved_bars
-from memetik.bench.plots_style import PlotStyle, read_style
-from memetik.bench.report import report_page, styled_cases, terminal_tables, write_report
-from memetik.bench.report_data import read_cases
-from memetik.bench.report_page import new_figure, picture_source
-from memetik.bench.report_scene import cross_section
+from memetik.bench.report.data import read_cases
+from memetik.bench.report.page import new_figure, picture_source
+from memetik.bench.report.plots import legend_below, overview_bars, solved_bars
+from memetik.bench.report.plots_style import PlotStyle, read_style
+from memetik.bench.report.report import report_page, styled_cases, terminal_tables, write_report
+from memetik.bench.report.scene import cross_section
+from memetik.bench.run.store import Result, Store
 from memetik.bench.scenarios import Scenario, scenario
-from memetik.bench.store import Result, Store
 from memetik.errors import InvalidInputError, UnknownNameError
 
 TARGETS = 40
@@ -78,7 +78,7 @@ def test_targets_that_nobody_reaches_do_not_count(path: Path) -> None:
         (case,) = read_cases(store)
     assert case.left_out == 3
     assert len(case.targets) == TARGETS - 3
-    quick = case.contestants[0]
+    quick = case.solvers[0]
     assert quick.solved.all()
     assert len(quick.rows) == 2 * (TARGETS - 3)
 
@@ -109,7 +109,7 @@ def test_a_solver_that_does_not_take_part_is_named_and_does_not_disturb(path: Pa
         store.note(absent, "not applicable: it wants a gripper")
         (case,) = read_cases(store)
         _, (_, tables, findings) = list(terminal_tables(store))
-    assert [c.label for c in case.contestants] == ["quick", "alike", ODD]
+    assert [c.label for c in case.solvers] == ["quick", "alike", ODD]
     assert "absent: not applicable: it wants a gripper" in findings
     assert any("within noise" in line for line in findings)
     assert len(tables[0].rows) == 3
@@ -130,7 +130,7 @@ def test_tables_hold_the_rates_and_times_of_the_rows(path: Path) -> None:
     assert any("3 targets are left out" in line for line in findings)
     assert any(line.startswith("quick and alike") and "within noise" in line for line in findings)
     assert any(line.startswith(f"quick solves more than {ODD}") for line in findings)
-    assert any("verification turned away" in line for line in findings)
+    assert any("verification rejects" in line for line in findings)
 
 
 def test_the_page_stands_alone_and_shows_text_as_text(path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_configuration_chooses_and_names_solvers(path: Path, tmp_path: Path) -
     config.write_text("ur5\nalike,quick\nlabels:B,A\nRandom\n")
     with Store(path) as store:
         cases, style = styled_cases(store, read_style(config))
-        assert [c.label for c in cases[0].contestants] == ["B", "A"]
+        assert [c.label for c in cases[0].solvers] == ["B", "A"]
         assert style.looks["B"].label == "B"
         (_, (overview,), _), (_, tables, findings) = terminal_tables(store, read_style(config))
         assert overview.columns == ("case", "B", "A")
@@ -174,7 +174,7 @@ def test_a_configuration_chooses_and_names_solvers(path: Path, tmp_path: Path) -
         bars = solved_bars(cases[0], style)
         assert [text.get_text() for text in bars.axes[0].get_xticklabels()] == ["B", "A"]
         ordered, _ = styled_cases(store, PlotStyle().narrowed([], [], [ODD, "quick"]))
-        assert [c.label for c in ordered[0].contestants] == [ODD, "quick"]
+        assert [c.label for c in ordered[0].solvers] == [ODD, "quick"]
         with pytest.raises(UnknownNameError, match="quick"):
             styled_cases(store, PlotStyle().narrowed([], [], ["quik"]))
 
@@ -194,12 +194,12 @@ def test_a_scenario_that_cannot_be_made_again_is_told_on_the_page(path: Path, tm
     assert "moved.toml" in page
 
 
-def test_the_view_offers_the_postures_of_every_solver(path: Path) -> None:
+def test_the_view_offers_the_configurations_of_every_solver(path: Path) -> None:
     with Store(path) as store:
         page = report_page(store)
     data = json.loads(re.findall(r'<script type="application/json">(.*?)</script>', page)[0])
-    assert {posture["variant"] for posture in data["postures"]} == {"quick", "alike", ODD}
-    assert data["postures"][0]["label"].startswith("at target")
+    assert {entry["variant"] for entry in data["configurations"]} == {"quick", "alike", ODD}
+    assert data["configurations"][0]["label"].startswith("at target")
 
 
 def test_a_cross_section_shows_those_that_miss(tmp_path: Path) -> None:
@@ -239,8 +239,8 @@ def test_names_of_many_cases_do_not_overlap(path: Path) -> None:
     with Store(path) as store:
         cases, style = styled_cases(store)
     many = [replace(cases[0], scenario=f"HydrogenTank {k}", robot=f"robot_{k % 3}") for k in range(19)]
-    for contestants in (1, 3):
-        figure = overview_bars([replace(case, contestants=case.contestants[:contestants]) for case in many], style)
+    for solvers in (1, 3):
+        figure = overview_bars([replace(case, solvers=case.solvers[:solvers]) for case in many], style)
         figure.canvas.draw()
         for axis in figure.axes:
             boxes = [name.get_window_extent() for name in axis.get_xticklabels()]

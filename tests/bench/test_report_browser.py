@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import memetik as mk
-from memetik.bench.report_page import page, write_whole
-from memetik.bench.viewer import Part, arrows, link_poses, parts_html, per_arrow, robot_parts, viewer_script
+from memetik.bench.report.page import page, write_whole
+from memetik.bench.report.viewer import Part, arrows, link_poses, parts_html, per_arrow, robot_parts, viewer_script
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
@@ -39,8 +39,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     targets = arrows("targets", np.array([[0.3, 0.0, 0.4]]), np.array([[0.0, 0.0, -1.0]]), 0.3, red)
     targets = Part("targets", targets.vertices, targets.faces, targets.colors,
                    {"a": per_arrow(red), "b": per_arrow(green)})  # fmt: skip
-    postures = [("zero", link_poses(robot, robot.neutral)), ("one", link_poses(robot, robot.neutral + 0.8))]
-    viewer = parts_html([*robot_parts(robot), targets], postures, legend=[("a </i> key", "#f00")])
+    configurations = [("zero", link_poses(robot, robot.neutral)), ("one", link_poses(robot, robot.neutral + 0.8))]
+    viewer = parts_html([*robot_parts(robot), targets], configurations, legend=[("a </i> key", "#f00")])
     file = tmp_path_factory.mktemp("page") / "page.html"
     write_whole(file, page("a <title>", [viewer] * VIEWERS, head=viewer_script()))
     with sync_playwright() as playwright:

@@ -6,12 +6,12 @@ import struct
 import numpy as np
 import pytest
 
-from memetik.bench.sample import Choice, sample_mesh
+from memetik.bench.run.sample import Choice, sample_mesh
+from memetik.bench.run.verification import Verifier
 from memetik.bench.scenarios import REACHABLE, scenario
 from memetik.bench.scenarios.motion_bench import load_yaml_scene
-from memetik.bench.verification import Verifier
 from memetik.errors import GeometryError, InvalidInputError, MemetikError, UnknownNameError
-from memetik.scene.mesh_files import load_oriented_points
+from memetik.geometry.mesh_files import load_oriented_points
 
 # A box of 0.2 m: eight corners, six squares, and an edge element behind them, as modelling programs write it.
 CORNERS = [(x, y, z) for z in (0.0, 0.2) for y in (-0.1, 0.1) for x in (-0.1, 0.1)]
@@ -160,14 +160,14 @@ def test_wrong_scenario_files_are_explained(tmp_path, box):
         ({"standof": 0.1}, "standoff"),
         ({"targets": None}, "either 'targets'"),
         ({"pose": {"positon": [0, 0, 0]}}, "position"),
-        ({"pose": {"position": ["a", 0, 0]}}, "'pose' of the scenario .*box.toml"),
-        ({"standoff": "x"}, "'standoff' of the scenario .*box.toml"),
-        ({"scale": 0}, "'scale' of the scenario .*above zero"),
-        ({"scene": 5}, "'scene' of the scenario .*box.toml"),
-        ({"mesh": 7}, "'mesh' of the scenario .*box.toml"),
-        ({"robot": 7}, "'robot' of the scenario .*box.toml"),
-        ({"touch": 5}, "'touch' of the scenario .*a list of links"),
-        ({"touch": "wrist_3_link"}, "'touch' of the scenario .*a list of links"),
+        ({"pose": {"position": ["a", 0, 0]}}, "the scenario .*box.toml', line .*, pose: position must be 3 numbers"),
+        ({"standoff": "x"}, "the scenario .*box.toml', line .*: standoff must be"),
+        ({"scale": 0}, "scale must be a number above zero"),
+        ({"scene": 5}, "the scenario .*box.toml', line .*: scene must be"),
+        ({"mesh": 7}, "the scenario .*box.toml', line .*: mesh must be"),
+        ({"robot": 7}, "the scenario .*box.toml', line .*: robot must be"),
+        ({"touch": 5}, "touch is true, false or a list of links"),
+        ({"touch": "wrist_3_link"}, "touch is true, false or a list of links"),
     ):
         sample_mesh(box, tmp_path / "box.pcd", 5)
         with pytest.raises(InvalidInputError, match=words):
@@ -188,7 +188,7 @@ def test_another_link_or_tolerance_or_touch_is_another_search(tmp_path, box):
         found = scenario(scenario_file(tmp_path, pose=POSE, **entries), targets=8, reachability="check")
         check = Verifier(found.robot, found.goals, found.scene, self_collision=found.self_collision)
         for k in np.flatnonzero(found.reachable == REACHABLE):
-            assert check.check(found.of(k), found.witnesses[k]).holds
+            assert check.check(found.of(k), found.known_solutions[k]).holds
 
 
 def test_proofs_from_the_cache_are_verified_again(tmp_path, box, monkeypatch):
@@ -199,7 +199,7 @@ def test_proofs_from_the_cache_are_verified_again(tmp_path, box, monkeypatch):
     with np.load(entry) as kept:
         np.savez(entry, reachable=kept["reachable"], witnesses=kept["witnesses"] + 0.1)
     again = scenario(scenario_file(tmp_path, pose=POSE), targets=3)
-    assert np.array_equal(again.witnesses, first.witnesses)
+    assert np.array_equal(again.known_solutions, first.known_solutions)
 
 
 def test_meshes_in_millimetres_are_scaled_and_huge_ones_remarked_upon(tmp_path):
@@ -264,12 +264,15 @@ def test_planning_scenes_and_requests_in_yaml_make_a_scenario(tmp_path):
 @pytest.mark.parametrize(
     ("request_text", "words"),
     [
-        ("goal_constraints: 5", "'goal_constraints' of request1.yaml is a list"),
-        ("goal_constraints: [{joint_constraints: [{joint: a, position: 1}]}]", "without 'joint_name'"),
-        ("goal_constraints: [{joint_constraints: [{joint_name: elbow_joint, position: x}]}]", "made of numbers"),
+        ("goal_constraints: 5", "request1.yaml', line 1: goal_constraints must be a list"),
+        ("goal_constraints: [{joint_constraints: [{joint: a, position: 1}]}]", "'joint_name' is needed"),
+        (
+            "goal_constraints: [{joint_constraints: [{joint_name: elbow_joint, position: x}]}]",
+            "position must be a number, not 'x'",
+        ),
         ("start_state: {joint_state: {name: [elbow_joint], position: [1, 2]}}", "1 names and 2 positions"),
-        ("start_state: {joint_state: 4}", "'joint_state' of request1.yaml"),
-        ("start_state: 4", "'start_state' of request1.yaml"),
+        ("start_state: {joint_state: 4}", "request1.yaml', line 1, start_state: joint_state must be"),
+        ("start_state: 4", "request1.yaml', line 1: start_state must be"),
     ],
 )
 def test_requests_that_are_none_are_refused(tmp_path, request_text, words):
@@ -288,21 +291,25 @@ def test_as_many_targets_as_a_request_has_need_no_others(tmp_path):
 def test_yaml_that_is_no_scene_is_refused(tmp_path):
     path = tmp_path / "scene.yaml"
     for text, words in (
-        ("- 1\n", "no planning scene"),
+        ("- 1\n", "must be a mapping"),
         ("world: {collision_objects: []}", "no collision objects"),
         ("world: {collision_objects: [{id: a}]}", "neither primitives"),
         ("world: {collision_objects: [{id: a, primitives: [{type: torus, dimensions: [1]}]}]}", "torus"),
         ("world: {collision_objects: [{id: a, meshes: [{resource: 'package://x/y.stl'}]}]}", "ROS package"),
-        ("world: {collision_objects: [5]}", "no 'id'"),
-        ("world: {collision_objects: [{id: a, primitives: [5]}]}", "'primitives' of object 'a'"),
-        ("world: {collision_objects: [{id: a, primitives: 5}]}", "'primitives' of object 'a'"),
-        ("world: {collision_objects: [{id: a, primitives: [{type: box, dimensions: [1, x, 1]}]}]}", "numbers, not 'x'"),
+        ("world: {collision_objects: [5]}", "collision_objects must be a list of mappings"),
+        ("world: {collision_objects: [{id: a, primitives: [5]}]}", "object 'a': primitives must be a list"),
+        ("world: {collision_objects: [{id: a, primitives: 5}]}", "object 'a': primitives must be a list"),
+        (
+            "world: {collision_objects: [{id: a, primitives: [{type: box, dimensions: [1, x, 1]}]}]}",
+            "object 'a': dimensions must be a list of numbers, not",
+        ),
         (
             "world: {collision_objects: [{id: a, pose: {position: [1, 2]}}]}",
-            "object 'a' of scene.yaml has no sound pose",
+            "scene.yaml', line 1, .*pose: position",
         ),
-        ("world: {collision_objects: [{id: a, pose: {position: {x: y}}}]}", "numbers, not 'y'"),
-        ("a: [", "cannot be read"),
+        ("world: {collision_objects: [{id: a, pose: {position: {x: y}}}]}", "x must be a number, not 'y'"),
+        ("a: [", "not YAML that can be read"),
+        ("world: {collision_objects: [{primitives: [5]}]}", "'id' is needed"),
     ):
         path.write_text(text)
         with pytest.raises(MemetikError, match=words):

@@ -1,16 +1,16 @@
-"""Scenarios: the same for the same seed, what they promise, and postures that prove targets reachable."""
+"""Scenarios: the same for the same seed, what they promise, and configurations that prove targets reachable."""
 
 import numpy as np
 import pytest
 
+from memetik.bench.run.seeding import SEEDINGS, seeds_of, straight_configuration
+from memetik.bench.run.verification import Verifier
 from memetik.bench.scenarios import NOT_FOUND, REACHABLE, SCENARIOS, UNKNOWN, scenario
 from memetik.bench.scenarios.build import NoReachableTarget
-from memetik.bench.scenarios.draft import tool_links
-from memetik.bench.seeding import SEEDINGS, seeds_of, straight_posture
-from memetik.bench.verification import Verifier
+from memetik.bench.scenarios.target_draft import tool_links
+from memetik.collision.exact import CollisionModel
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.robot.robot import load_robot
-from memetik.scene.exact import CollisionModel
 
 BUILT_IN = [
     ("Random", "ur10"), ("RandomFar", "ur10"), ("Singular", "ur10"), ("Grid", "ur10"), ("Table", "elise"),
@@ -31,7 +31,7 @@ def test_every_scenario_has_reachable_targets_with_proofs(name, robot):
     assert (found.reachable == REACHABLE).all()
     check = verifier_of(found)
     for k in range(5):
-        assert check.check(found.of(k), found.witnesses[k]).holds
+        assert check.check(found.of(k), found.known_solutions[k]).holds
         assert found.robot.within_limits(found.seeds[k])
 
 
@@ -51,7 +51,7 @@ def test_unreachable_targets_are_told_apart_and_unknown_ones_too():
     checked = scenario("Table", "ur10", targets=12, reachability="check")
     assert len(checked) == 12
     assert {REACHABLE, NOT_FOUND} == set(checked.reachable.tolist())
-    assert np.isnan(checked.witnesses[checked.reachable == NOT_FOUND]).all()
+    assert np.isnan(checked.known_solutions[checked.reachable == NOT_FOUND]).all()
     far = np.linalg.norm(checked.poses[checked.reachable == NOT_FOUND][:, :2, 3], axis=1)
     assert far.max() > 1.3  # the far end of the table is beyond the arm
     assert (scenario("Table", "ur10", targets=3, reachability="skip").reachable == UNKNOWN).all()
@@ -67,7 +67,7 @@ def test_far_targets_are_near_limits_or_at_the_end_of_the_reach():
     reach = np.linalg.norm(near.poses[:, :3, 3], axis=1)
     distance = np.linalg.norm(far.poses[:, :3, 3], axis=1)
     span = far.robot.upper - far.robot.lower
-    margin = np.minimum(far.witnesses - far.robot.lower, far.robot.upper - far.witnesses) / span
+    margin = np.minimum(far.known_solutions - far.robot.lower, far.robot.upper - far.known_solutions) / span
     cornered = (margin < 0.021).sum(axis=1) >= 4
     assert cornered.sum() >= 10
     assert (distance[~cornered] > np.percentile(reach, 80)).all()
@@ -75,7 +75,7 @@ def test_far_targets_are_near_limits_or_at_the_end_of_the_reach():
 
 def test_singular_targets_lose_a_direction():
     found = scenario("Singular", "elise", targets=6)
-    values = np.linalg.svd(found.robot.jacobian(found.link, found.witnesses), compute_uv=False)[:, -1]
+    values = np.linalg.svd(found.robot.jacobian(found.link, found.known_solutions), compute_uv=False)[:, -1]
     usual = np.linalg.svd(found.robot.jacobian(found.link, found.robot.random(0, 200)), compute_uv=False)[:, -1]
     assert np.median(values) < 0.01 * np.median(usual)
 
@@ -88,17 +88,17 @@ def test_levels_of_clutter_hold_each_other():
         assert np.array_equal(three[name].pose, ten[name].pose)
 
 
-def test_streams_move_in_small_steps_from_the_posture_before():
+def test_streams_move_in_small_steps_from_the_configuration_before():
     found = scenario("Track", "ur10", targets=60)
-    assert np.abs(found.witnesses - found.seeds).max() <= 0.02 + 1e-12
-    assert np.array_equal(found.seeds[1], found.witnesses[0])
-    assert not CollisionModel(found.robot).collides(found.witnesses).any()
+    assert np.abs(found.known_solutions - found.seeds).max() <= 0.02 + 1e-12
+    assert np.array_equal(found.seeds[1], found.known_solutions[0])
+    assert not CollisionModel(found.robot).collides(found.known_solutions).any()
 
 
 def test_the_spin_about_the_tool_may_be_left_free():
     found = scenario("Table", "ur10", targets=3, spin="free")
     assert [type(goal).__name__ for goal in found.goals] == ["Position", "AlignAxis"]
-    q = found.witnesses[0].copy()
+    q = found.known_solutions[0].copy()
     q[5] += 1.0 if q[5] < 0 else -1.0  # the last joint turns the tool about its z axis
     assert verifier_of(found).check(found.of(0), q, collision=False).holds
 
@@ -122,13 +122,13 @@ def test_seeds_are_the_same_for_all_and_within_limits(seeding):
     if seeding in ("random", "keep"):
         assert not np.array_equal(seeds, seeds_of(found, seeding, trial=2))
     if seeding == "another":
-        assert all((seed == found.witnesses).all(axis=1).any() for seed in seeds)
-        assert not (seeds == found.witnesses).all(axis=1).any()
+        assert all((seed == found.known_solutions).all(axis=1).any() for seed in seeds)
+        assert not (seeds == found.known_solutions).all(axis=1).any()
 
 
 def test_the_straight_seed_has_entered_the_tank_without_touching_it():
     found = scenario("HydrogenTank", "elise", targets=2)
-    q = straight_posture(found)
+    q = straight_configuration(found)
     opening = found.metadata["opening"]
     tip = found.robot.pose("tip", q)
     assert np.allclose(q[6:], 0.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, wilcoxon
 
-from memetik.bench.statistics import (
+from memetik.bench.report.statistics import (
     LEAST,
     compare_costs,
     compare_paired,

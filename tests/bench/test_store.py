@@ -7,12 +7,12 @@ import sqlite3
 import numpy as np
 import pytest
 
-from memetik.bench import schema
-from memetik.bench.compare import compare
-from memetik.bench.export import export_results
+from memetik.bench.report.compare import compare
+from memetik.bench.report.export import export_results
+from memetik.bench.report.summary import summary
+from memetik.bench.run import schema
+from memetik.bench.run.store import Result, Store, merge_stores
 from memetik.bench.scenarios import scenario, scenario_from
-from memetik.bench.store import Result, Store, merge_stores
-from memetik.bench.summary import summary
 from memetik.errors import InvalidInputError, UnknownNameError
 
 
@@ -33,7 +33,7 @@ def fill(path, scenario, solver="memetic", cpu="a", trials=2, solved=lambda targ
                 good = solved(target, trial)
                 store.add_result(run, Result(
                     target, trial, "solved" if good else "missed", good, good, 0.001 * (target + 1),
-                    candidates=target, q=scenario.witnesses[target] if good else None, clearance=np.inf,
+                    candidates=target, q=scenario.known_solutions[target] if good else None, clearance=np.inf,
                 ))  # fmt: skip
     return run
 
@@ -50,10 +50,10 @@ def test_results_come_back_as_arrays_with_their_setup(tmp_path, random_targets):
         assert (results.evaluations == -1).all()
         assert (results.reachable == 1).all()
         assert len(store.results(solvers=["other"])) == 0
-        targets, trials, q = store.postures(run.key, trial=1)
+        targets, trials, q = store.configurations(run.key, trial=1)
         assert targets.tolist() == [0, 1, 2, 4, 5]
         assert set(trials) == {1}
-        assert np.array_equal(q[3], random_targets.witnesses[4])
+        assert np.array_equal(q[3], random_targets.known_solutions[4])
         kept = store.targets(random_targets.key)
         assert np.array_equal(kept["poses"], random_targets.poses)
         assert scenario_from(store.scenario_facts(random_targets.key)["origin"]).key == random_targets.key

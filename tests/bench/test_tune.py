@@ -11,9 +11,9 @@ import pytest
 
 import memetik as mk
 from memetik.bench.scenarios import scenario
-from memetik.bench.tune import REPEATS, Confirmation, Setting, Try, measure, pareto_front, rank, tune
-from memetik.bench.tune_output import tuning_page
-from memetik.bench.tune_space import Choice, Range, parse_range, space_of
+from memetik.bench.tuning.output import tuning_page
+from memetik.bench.tuning.space import Choice, Range, parse_range, space_of
+from memetik.bench.tuning.tune import REPEATS, Confirmation, Setting, Try, measure, pareto_front, rank, tune
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.solve.methods import METHODS, method_named
 from memetik.solve.methods.presets import Preset

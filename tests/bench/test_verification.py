@@ -1,12 +1,12 @@
-"""Verification: its kinematics against Pinocchio, and each reason to turn a posture away."""
+"""Verification: its kinematics against Pinocchio, and each reason to turn a configuration away."""
 
 import numpy as np
 import pinocchio
 import pytest
 
 from memetik.bench.peers.task import bare
+from memetik.bench.run.verification import Verifier
 from memetik.bench.scenarios import scenario
-from memetik.bench.verification import Verifier
 from memetik.goals.pose import Pose
 from memetik.robot.robot import load_robot
 
@@ -39,10 +39,10 @@ def test_its_kinematics_agree_with_pinocchio(name):
             assert verdict.rotation_error < 1e-7
 
 
-def test_each_fault_of_a_posture_is_named():
+def test_each_fault_of_a_configuration_is_named():
     found = scenario("Shelf", "ur10", targets=1)
     check = Verifier(found.robot, found.goals, found.scene, self_collision=True)
-    target, q = found.of(0), found.witnesses[0]
+    target, q = found.of(0), found.known_solutions[0]
     assert check.check(target, q).holds
     off = q + np.array([0, 0, 0, 0, 0, 3e-5])
     assert "misses by" in check.check(target, off).reason

@@ -10,7 +10,7 @@ import pytest
 import trimesh
 
 import memetik as mk
-from memetik.bench.viewer import (
+from memetik.bench.report.viewer import (
     Part,
     arrows,
     embedded_json,
@@ -22,7 +22,7 @@ from memetik.bench.viewer import (
     shape_triangles,
     viewer_script,
 )
-from memetik.bench.viewer_image import draw_parts
+from memetik.bench.report.viewer_image import draw_parts
 
 RED, BLUE = np.array([1.0, 0.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])
 
@@ -106,7 +106,7 @@ def test_a_page_needs_no_network_and_no_text_ends_its_script() -> None:
     assert "<b>" not in text
     assert "http" not in page
     data = text[text.index(">{") + 1 : text.index("</script>")]
-    assert json.loads(data)["postures"][0]["label"] == "<i>"
+    assert json.loads(data)["configurations"][0]["label"] == "<i>"
 
 
 def test_json_in_a_page_cannot_end_its_element() -> None:

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).parents[2] / "benchmarks"
+SCRIPTS = Path(__file__).parents[2] / "benchmarks" / "sources"
 
 
 @pytest.fixture
 def script(monkeypatch):
+    monkeypatch.syspath_prepend(str(SCRIPTS.parent))
     monkeypatch.syspath_prepend(str(SCRIPTS))
     return importlib.import_module("method_comparison")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-SCRIPTS = Path(__file__).parents[2] / "benchmarks"
+SCRIPTS = Path(__file__).parents[2] / "benchmarks" / "sources"
 BAR = [
     *(f"3.{k}" for k in range(1, 15)),
     *("4.1", "4.2", "5.2", "5.4", "8.1", "8.2", "8.8", "8.11", "8.12", "8.14", "bars"),
@@ -15,6 +15,7 @@ BAR = [
 
 @pytest.fixture
 def load(monkeypatch):
+    monkeypatch.syspath_prepend(str(SCRIPTS.parent))
     monkeypatch.syspath_prepend(str(SCRIPTS))
     return importlib.import_module
 
@@ -38,10 +39,10 @@ def test_orderings_and_reasons_are_of_rows_and_robots_that_a_table_has(load):
 
 def test_orderings_of_scenes_are_of_contestants_that_take_part(load):
     for table in load("method_scenes").tables().values():
-        labels = {one.label: one for one in table.contestants}
+        labels = {one.label: one for one in table.solvers}
         views = {view.column(ms): view.name for view in table.views for ms in view.milliseconds}
         views |= {view.name: view.name for view in table.views}
-        assert all(set(one.source) <= set(views) for one in table.contestants)
+        assert all(set(one.source) <= set(views) for one in table.solvers)
         for better, worse, where in (*table.orderings, *table.equals, *table.quicker, *table.fewer):
             for label in (better, worse):
                 assert all(not labels[label].views or views[place] in labels[label].views for place in where)

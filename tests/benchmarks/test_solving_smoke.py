@@ -113,7 +113,7 @@ def test_every_solver_gets_every_task_in_turns(script):
     count = 2 * measure.BLOCK + 7
     answers = [np.full(2, float(k)) for k in range(count)]
     for run in measure.interleave([Stub(answers), Stub(answers)], count, 1.0):
-        assert [q[0] for q in run.postures] == list(range(count))
+        assert [q[0] for q in run.configurations] == list(range(count))
         assert (run.seconds > 0).all()
 
 

@@ -20,7 +20,7 @@ def script(monkeypatch):
 
 
 def test_every_stage_runs_and_is_kept(script, monkeypatch, tmp_path, capsys):
-    from memetik.bench.store import Store
+    from memetik.bench.run.store import Store
 
     pytest.importorskip("mujoco")
     store = tmp_path / "chain.db"

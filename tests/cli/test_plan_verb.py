@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from memetik.cli.app import app
-from memetik.motion.trajectory import Trajectory
+from memetik.motion.timing.trajectory import Trajectory
 
 pytest.importorskip("coal")
 

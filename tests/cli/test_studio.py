@@ -10,7 +10,7 @@ import urllib.request
 from pathlib import Path
 
 import memetik as mk
-from memetik.studio.setup import SetUp
+from memetik.studio.session.session import Session
 
 COMMAND = [sys.executable, "-m", "memetik.cli", "studio"]
 
@@ -27,15 +27,15 @@ def test_it_prints_its_address_serves_and_ends(tmp_path: Path) -> None:
         assert studio.stdout is not None
         line = studio.stdout.readline()
         assert line.startswith("memetik studio: http://localhost:")
-        page = urllib.request.urlopen(line.split(": ", 1)[1].strip(), timeout=20)
+        page = urllib.request.urlopen(line.split(": ", 1)[1].strip(), timeout=600)
         assert page.status == 200
     finally:
         studio.send_signal(signal.SIGTERM)
-        assert studio.wait(timeout=30) == 0
+        assert studio.wait(timeout=600) == 0
 
 
 def test_a_saved_setup_and_a_scene_are_opened(tmp_path: Path) -> None:
-    SetUp("iiwa14").save(tmp_path / "cell.json")
+    Session("iiwa14").save(tmp_path / "cell.json")
     scene = mk.Scene()
     scene.add_box("wall", (0.1, 0.1, 0.1), mk.transform((1.0, 0.0, 0.0)))
     scene.save(tmp_path / "cell.toml")
@@ -50,7 +50,7 @@ def test_a_saved_setup_and_a_scene_are_opened(tmp_path: Path) -> None:
         assert told["robot"] == "iiwa14"
     finally:
         studio.send_signal(signal.SIGINT)
-        assert studio.wait(timeout=30) == 0
+        assert studio.wait(timeout=600) == 0
 
 
 def test_what_cannot_be_opened_is_told_in_a_line(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_what_cannot_be_opened_is_told_in_a_line(tmp_path: Path) -> None:
         (("gone.json",), "gone.json"),
     ):
         run = [*COMMAND, *arguments, "--port", "0", "--no-browser"]
-        ended = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        ended = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=600)
         assert ended.returncode == 2
         assert words in ended.stderr
         assert "Traceback" not in ended.stderr

@@ -10,10 +10,10 @@ import numpy as np
 import trimesh
 from scipy.spatial.transform import Rotation
 
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from memetik.goals.base import Goal
 from memetik.robot.description import Description, Geometry, Joint, Link
 from memetik.robot.robot import Robot
-from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from memetik.solve.problem import Problem
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "robot"))
@@ -153,23 +153,23 @@ def primitive_distance(shape: Shape, x: np.ndarray) -> float:
 
 
 def core_errors(robot: Robot, goal: Goal, q: np.ndarray) -> np.ndarray:
-    """The core's scalar errors of a goal at a posture: with all joints held, a solve only checks it."""
+    """The core's scalar errors of a goal at a configuration: with all joints held, a solve only checks it."""
     solution = Problem(robot, goal, fixed=robot.joint_names).solve(seed=q)
     return np.array([error for terms in solution.errors.values() for error in terms.values()])
 
 
-def core_rows(robot: Robot, goal: Goal, postures: np.ndarray) -> np.ndarray:
+def core_rows(robot: Robot, goal: Goal, configurations: np.ndarray) -> np.ndarray:
     """The search's residuals (N, rows) of a goal, weighted."""
-    core = Problem(robot, goal)._core
-    return core.evaluate((), postures[0], np.ascontiguousarray(postures[:, core.variables]))[0]
+    core = Problem(robot, goal).core
+    return core.evaluate((), configurations[0], np.ascontiguousarray(configurations[:, core.variables]))[0]
 
 
 def assert_derivative_is_exact(
     robot: Robot, goal: Goal, q: np.ndarray, *, step: float = 1e-6, smooth_share: float = 0.8, **options: Any
 ) -> bool:
     """Compares with central differences away from kinks; False where there are too many of these to tell."""
-    core = Problem(robot, goal, **options)._core
-    world = {} if not options else {"world": Problem(robot, goal, **options).confinement.certain.world}
+    core = Problem(robot, goal, **options).core
+    world = {} if not options else {"collision": Problem(robot, goal, **options).collision_context.conservative.core}
     x = q[core.variables]
     steps = step * np.eye(len(x))
     r, jacobian = core.evaluate((), q, np.concatenate([x[None], x + steps, x - steps]), **world)

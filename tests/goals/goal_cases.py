@@ -1,4 +1,4 @@
-"""Goals that a given posture satisfies, on random links of any robot, each with its errors in plain numpy and scipy.
+"""Goals that a configuration satisfies, on random links of any robot, each with its errors in plain numpy and scipy.
 
 The formulas here follow the goals' docstrings from `robot.pose`, and share no code with the core's terms.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from memetik import _core, goals
-from memetik.goals.compiler import Compiler
+from memetik.goals.compiler import GoalCompiler
 from memetik.robot.robot import Robot
 from memetik.solve.problem import Problem
 
@@ -27,17 +27,17 @@ Errors = Callable[[np.ndarray], list[float]]
 
 @dataclass
 class Case:
-    """A goal that holds at the posture it was made from."""
+    """A goal that holds at the configuration it was made from."""
 
     goal: goals.Goal
     errors: Errors
-    """Its errors at a posture, term by term."""
+    """Its errors at a configuration, term by term."""
     slack: float = 1e-9
     """How far the core's errors may be off: ranges are narrowed by the tolerance."""
 
 
 class Maker:
-    """Draws links, points, axes and references for goals on a robot at a posture."""
+    """Draws links, points, axes and references for goals on a robot at a configuration."""
 
     def __init__(self, robot: Robot, rng: np.random.Generator, q: np.ndarray, *, relative: float = 0.5):
         self.robot, self.rng, self.q = robot, rng, q
@@ -150,6 +150,19 @@ def orientation_within_ranges(m: Maker) -> Case:
     return Case(goals.Orientation(m.link, target, tolerance=tuple(ranges), **m.options), errors, 2e-5)
 
 
+def twist_within_range(m: Maker) -> Case:
+    """Two axes are free: only the twist about the third counts."""
+    k = int(m.rng.integers(3))
+    target = m.rotation(m.q) @ Rotation.from_rotvec(m.rng.uniform(-0.09, 0.09) * np.eye(3)[k]).as_matrix()
+
+    def errors(q: np.ndarray) -> list[float]:
+        *v, w = Rotation.from_matrix(target.T @ m.rotation(q)).as_quat(canonical=True)
+        return [abs(outside(2.0 * math.atan2(v[k], w), -0.1, 0.1))]
+
+    tolerance = tuple(0.1 if axis == k else math.inf for axis in range(3))
+    return Case(goals.Orientation(m.link, target, tolerance=tolerance, **m.options), errors, 2e-5)
+
+
 def yaw_free(m: Maker) -> Case:
     roll, pitch, _ = euler(m.rotation(m.q))
     wanted = Rotation.from_euler("xyz", [roll, pitch, 0.0]).as_matrix()[2]
@@ -244,7 +257,7 @@ def side(m: Maker) -> Case:
     direction = unit(m.rng.normal(size=3))
     if now @ direction > 0.0:
         direction = -direction
-    goal = goals.Side(m.link, m.axis, direction, **m.options)
+    goal = goals.AvoidDirection(m.link, m.axis, direction, **m.options)
     return Case(goal, lambda q: [max(0.0, math.pi / 2 - angle(m.rotation(q) @ m.axis, direction))])
 
 
@@ -391,7 +404,7 @@ def scan(m: Maker) -> Case:
     here, looks = m.point(m.q), m.rotation(m.q) @ m.axis
     point = here + m.rng.uniform(0.06, 0.09) * unit(looks + 0.1 * unit(m.rng.normal(size=3)))
     normal = unit(unit(here - point) + 0.1 * unit(m.rng.normal(size=3)))
-    goal = goals.Scan(m.link, point, normal, (0.05, 0.1), 0.2, 0.3, m.axis, **m.options)
+    goal = goals.Viewpoint(m.link, point, normal, (0.05, 0.1), 0.2, 0.3, m.axis, **m.options)
 
     def errors(q: np.ndarray) -> list[float]:
         x = m.point(q)
@@ -459,7 +472,7 @@ def joint_range(m: Maker) -> Case:
 def displacement(m: Maker) -> Case:
     known = m.robot.velocity
     u = (1.0 / known) / np.mean(1.0 / known) if np.isfinite(known).all() else np.ones(m.robot.dof)
-    goal = goals.Displacement(m.q, priority=0, weights=u)
+    goal = goals.MinimalDisplacement(m.q, priority=0, weights=u)
     return Case(goal, lambda q: [float(np.linalg.norm(u * (q - m.q)))])
 
 
@@ -475,7 +488,7 @@ def avoid_limits(m: Maker) -> Case:
 
 
 def center(m: Maker) -> Case:
-    goal = goals.Center(priority=0, weights="equal")
+    goal = goals.CenterJoints(priority=0, weights="equal")
 
     def errors(q: np.ndarray) -> list[float]:
         bounded, lower, upper = bounds(m.robot)
@@ -487,14 +500,15 @@ def center(m: Maker) -> Case:
 REACHABLE: dict[str, Callable[[Maker], Case]] = {
     case.__name__: case
     for case in (
-        pose, position_in_box, pose_with_free_spin, orientation_within_ranges, yaw_free, roll_free, pitch_free,
-        pitch_only, roll_only, yaw_only, all_angles, angles_within_ranges, align_axis, align_axis_loosely, cone, side,
-        look_at, look_at_loosely, line, line_segment, plane, half_space, distance, distances_within_range,
-        distance_to_link, min_distance, max_distance, pivot, pivot_segment, pivot_chain, scan, balance_over_point,
-        balance_over_line, balance_over_polygon, joint_value, joint_range, displacement, avoid_limits, center,
+        pose, position_in_box, pose_with_free_spin, orientation_within_ranges, twist_within_range, yaw_free,
+        roll_free, pitch_free, pitch_only, roll_only, yaw_only, all_angles, angles_within_ranges, align_axis,
+        align_axis_loosely, cone, side, look_at, look_at_loosely, line, line_segment, plane, half_space,
+        distance, distances_within_range, distance_to_link, min_distance, max_distance, pivot, pivot_segment,
+        pivot_chain, scan, balance_over_point, balance_over_line, balance_over_polygon, joint_value,
+        joint_range, displacement, avoid_limits, center,
     )
 }  # fmt: skip
-"""Goals that reach zero: every one holds at the posture it is made from, the last two at the middle of the limits."""
+"""Goals that reach zero: each at the configuration it is made from, the last two at the middle of the limits."""
 
 
 def manipulability(m: Maker) -> Case:
@@ -502,7 +516,7 @@ def manipulability(m: Maker) -> Case:
     point = None if m.offset is None else m.offset[:3, 3]
     few = m.robot.moves(m.link).sum() < (6 if part == "all" else 3)
     if few or m.robot.manipulability(m.link, m.robot.random(m.rng, 9), part=part, point=point).min() < 1e-6:
-        return effort(m)  # singular in every posture: nothing to measure
+        return effort(m)  # singular in every configuration: nothing to measure
     goal = goals.Manipulability(m.link, part=part, reference=0.1, offset=m.offset)
     return Case(goal, lambda q: [1.0 / (1.0 + m.robot.manipulability(m.link, q, part=part, point=point) / 0.1)], 1e-6)
 
@@ -510,7 +524,7 @@ def manipulability(m: Maker) -> Case:
 def effort(m: Maker) -> Case:
     weights = m.rng.uniform(0.1, 1.0, m.robot.dof)
     gravity = m.rng.normal(size=3)
-    goal = goals.Effort(gravity=gravity, weights=weights)
+    goal = goals.GravityTorque(gravity=gravity, weights=weights)
     return Case(goal, lambda q: [float(np.linalg.norm(weights * m.robot.gravity_torques(q, gravity)))], 1e-7)
 
 
@@ -521,23 +535,22 @@ def repulsion(m: Maker) -> Case:
     return Case(goal, lambda q: np.maximum(0.0, reach - np.linalg.norm(m.point(q) - points, axis=1)).tolist())
 
 
-PREFERENCES: dict[str, Callable[[Maker], Case]] = {case.__name__: case for case in (manipulability, effort, repulsion)}
+SOFT_GOALS: dict[str, Callable[[Maker], Case]] = {case.__name__: case for case in (manipulability, effort, repulsion)}
 """Goals that never reach zero."""
 
 
 def core_problem(robot: Robot, goal: goals.Goal, limits: tuple[np.ndarray, np.ndarray] | None = None) -> _core.Problem:
     """The core's problem of a goal whose target is not open, maybe with other limits than the robot's."""
-    compiler = Compiler(robot)
+    compiler = GoalCompiler(robot)
     compiler.add(goal)
     lower, upper = (np.ascontiguousarray(side) for side in limits or (robot.lower, robot.upper))
-    rows = [term.row for term in compiler.terms]
-    return _core.Problem(robot.core, compiler.points, rows, lower, upper, [], [], [], compiler.seed_copies)
+    return _core.Problem(compiler.problem_spec().replace(lower=lower, upper=upper))
 
 
 def core_errors(robot: Robot, goal: goals.Goal, q: np.ndarray) -> np.ndarray:
-    """The core's errors of a goal at a posture: limits are closed about it, so that the search ends where it starts."""
+    """The core's errors of a goal at q: limits are closed about it, so that the search ends where it starts."""
     problem = Problem(robot, goal)
-    problem._core = core_problem(robot, goal, (q, q))
+    problem.core = core_problem(robot, goal, (q, q))
     solution = problem.solve(seed=q, evaluations=8)
     assert np.array_equal(solution.q, q)
     return np.array([error for terms in solution.errors.values() for error in terms.values()])

@@ -46,7 +46,7 @@ class SumWithDerivative(Sum):
 
 
 class Upright(goals.Goal):
-    """The z axis of a link is vertical; also for many postures at once."""
+    """The z axis of a link is vertical; also for many configurations at once."""
 
     links = ("panda_hand",)
     calls = 0
@@ -305,7 +305,7 @@ class Far(goals.Goal):
 
 
 @pytest.mark.parametrize(("method", "derives"), [("jac", True), ("lma", True), ("gd_c", False), ("pso", False)])
-def test_code_of_the_user_is_asked_once_for_a_posture_and_derived_where_needed(panda, method, derives):
+def test_code_of_the_user_is_asked_once_for_a_configuration_and_derived_where_needed(panda, method, derives):
     goal = Far()
     problem = Problem(panda, [goal])
     goal.asked = goal.derived = 0

@@ -12,7 +12,7 @@ import pytest
 import memetik as mk
 from memetik import goals
 from memetik.errors import GoalError, InvalidInputError, UnknownNameError
-from memetik.goals.compiler import Compiler
+from memetik.goals.compiler import GoalCompiler
 from memetik.robot.description import Description, Joint, Link
 from memetik.robot.robot import Robot
 
@@ -34,7 +34,7 @@ WRONG: list[tuple[Callable[[], goals.Goal], str]] = [
     ),
     (lambda: goals.AlignAxis("hand", "z", "x", weight=-1.0), "weight of AlignAxis must be finite and not negative"),
     (lambda: goals.AlignAxis("hand", "z", "x", weight="much"), "weight of AlignAxis must be finite and not negative"),
-    (lambda: goals.AlignAxis("hand", "z", "x", priority=-1), "priority of AlignAxis is 0 for a must"),
+    (lambda: goals.AlignAxis("hand", "z", "x", priority=-1), "priority of AlignAxis is 0 for a hard goal"),
     (lambda: goals.AlignAxis("hand", "z", "x", loss="huber"), "must be a Loss such as"),
     (lambda: goals.Cone("hand", "z", "x", 4.0), "the angle of Cone must lie between 0 and pi"),
     (lambda: goals.Cone("hand", "z", "x", 0.1, (0, 0)), "the position of Cone must be 3 finite numbers"),
@@ -53,8 +53,8 @@ WRONG: list[tuple[Callable[[], goals.Goal], str]] = [
     (lambda: goals.MaxDistance("hand", np.zeros((3, 3)), 1.0, radii=(0.1, 0.2)), "one number or 3"),
     (lambda: goals.Pivot(["hand"], (0, 0, 0)), "at least two links"),
     (lambda: goals.Pivot(["arm", "hand"], (0, 0, 0), segment=(0, 1)), "are for one link"),
-    (lambda: goals.Scan("hand", (0, 0, 0)), "needs the point and the normal"),
-    (lambda: goals.Scan("hand", (0, 0, 0), "z", -0.1), "the distance of Scan must be positive"),
+    (lambda: goals.Viewpoint("hand", (0, 0, 0)), "needs the point and the normal"),
+    (lambda: goals.Viewpoint("hand", (0, 0, 0), "z", -0.1), "the distance of Viewpoint must be positive"),
     (lambda: goals.Balance((0, 0, 0), line="z"), "runs along gravity"),
     (lambda: goals.Balance((0, 0, 0), polygon=np.eye(3)), "not both"),
     (lambda: goals.Balance(polygon=[(0, 0, 0), (1, 0, 0), (2, 0, 1)]), "has no area"),
@@ -65,10 +65,10 @@ WRONG: list[tuple[Callable[[], goals.Goal], str]] = [
     (lambda: goals.JointFunction("a", abs), "needs a list of joints"),
     (lambda: goals.JointFunction(["a"], 3), "must be callable"),
     (lambda: goals.AvoidLimits(weights="speed"), "there are no weights 'speed'"),
-    (lambda: goals.Displacement(weights={"a": -1.0}), "must not be negative"),
+    (lambda: goals.MinimalDisplacement(weights={"a": -1.0}), "must not be negative"),
     (lambda: goals.Manipulability("hand", part="turning"), "there is no part 'turning'"),
     (lambda: goals.Manipulability("hand", relative_to="base"), "measured in the world"),
-    (lambda: goals.Effort(weights="all"), "there are no weights 'all'"),
+    (lambda: goals.GravityTorque(weights="all"), "there are no weights 'all'"),
 ]
 
 
@@ -87,8 +87,8 @@ UNFIT: list[tuple[Callable[[], goals.Goal], type[Exception], str]] = [
     (lambda: goals.AvoidLimits(joints=["joint"]), UnknownNameError, "is not in robot 'panda'"),
     (lambda: goals.Pivot(["panda_link4", "panda_link2"], (0, 0, 0)), GoalError, "does not hang on"),
     (lambda: goals.Manipulability("panda_link3"), GoalError, "is moved by 3 joints"),
-    (lambda: goals.Displacement([0.0]), GoalError, "is no posture of robot"),
-    (lambda: goals.Center(weights=[1.0, 2.0]), GoalError, "are 8 numbers, not 2"),
+    (lambda: goals.MinimalDisplacement([0.0]), GoalError, "is no configuration of robot"),
+    (lambda: goals.CenterJoints(weights=[1.0, 2.0]), GoalError, "are 8 numbers, not 2"),
 ]
 
 
@@ -97,7 +97,7 @@ def test_goals_that_do_not_fit_the_robot_say_so(
     make: Callable[[], goals.Goal], error: type[Exception], sentence: str, panda: Robot
 ) -> None:
     with pytest.raises(error) as caught:
-        Compiler(panda).add(make())
+        GoalCompiler(panda).add(make())
     assert sentence in str(caught.value)
 
 
@@ -105,11 +105,11 @@ def test_goals_on_masses_or_limits_need_them() -> None:
     bare = Robot(Description("bare", (Link("a"), Link("b")), (Joint("turn", "continuous", "a", "b"),)))
     for goal, sentence in (
         (goals.Balance((0, 0, 0)), "needs masses"),
-        (goals.Effort(), "needs masses"),
+        (goals.GravityTorque(), "needs masses"),
         (goals.AvoidLimits(), "needs joints with limits"),
     ):
         with pytest.raises(GoalError, match=sentence):
-            Compiler(bare).add(goal)
+            GoalCompiler(bare).add(goal)
 
 
 def test_a_mimic_joints_value_is_its_own(panda: Robot) -> None:
@@ -139,23 +139,29 @@ def test_goals_pickle(panda: Robot) -> None:
         goals.Balance(polygon=[(0, 0, 0), (1, 0, 0), (0, 1, 0)]),
         goals.MinDistance("panda_hand", np.eye(3), 0.1, radii=0.2, loss=goals.Hyperbola()),
         goals.Pivot(panda.links[2:5], (0, 0, 0)),
-        goals.Displacement(weights={"panda_joint1": 3.0}),
+        goals.MinimalDisplacement(weights={"panda_joint1": 3.0}),
     ]
     for goal in made:
         again = pickle.loads(pickle.dumps(goal))
         assert repr(again) == repr(goal)
-        first, second = Compiler(panda), Compiler(panda)
+        first, second = GoalCompiler(panda), GoalCompiler(panda)
         first.add(goal)
         second.add(again)
         for one, other in zip(first.terms, second.terms, strict=True):
-            assert np.array_equal(one.row[10], other.row[10])
+            assert np.array_equal(one.spec.data, other.spec.data)
 
 
-def test_preferences_are_preferences_by_default_and_others_musts() -> None:
-    for goal in (goals.AvoidLimits(), goals.Center(), goals.Displacement(), goals.Manipulability("a"), goals.Effort()):
-        assert goal.priority == goals.PREFER
-    for goal in (goals.Line("a"), goals.Balance(), goals.JointValue("a"), goals.Scan("a"), goals.Pivot("a")):
-        assert goal.priority == goals.MUST
+def test_soft_goals_are_soft_by_default_and_others_hard() -> None:
+    for goal in (
+        goals.AvoidLimits(),
+        goals.CenterJoints(),
+        goals.MinimalDisplacement(),
+        goals.Manipulability("a"),
+        goals.GravityTorque(),
+    ):
+        assert goal.priority == goals.SOFT
+    for goal in (goals.Line("a"), goals.Balance(), goals.JointValue("a"), goals.Viewpoint("a"), goals.Pivot("a")):
+        assert goal.priority == goals.HARD
 
 
 def test_open_targets_are_checked(panda: Robot) -> None:

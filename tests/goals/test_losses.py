@@ -7,17 +7,17 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from goal_cases import PREFERENCES, REACHABLE, Maker, core_problem
+from goal_cases import REACHABLE, SOFT_GOALS, Maker, core_problem
 from test_terms import generator, tree_for
 
 import memetik as mk
 from memetik import goals
 from memetik.errors import GoalError
-from memetik.goals.compiler import Compiler
+from memetik.goals.compiler import GoalCompiler
 from memetik.robot.robot import Robot
 from memetik.solve.problem import Problem
 
-ALL = {**REACHABLE, **PREFERENCES}
+ALL = {**REACHABLE, **SOFT_GOALS}
 
 
 def swamp(s: float, width: float, steepness: float, growth: float) -> float:
@@ -43,9 +43,9 @@ def test_residual_and_jacobian_give_the_gradient_of_the_cost(name: str, loss: go
     robot = tree_for(rng)
     goal = ALL[name](Maker(robot, rng, robot.random(rng))).goal
     plain = core_problem(robot, goal)
-    compiler = Compiler(robot)
+    compiler = GoalCompiler(robot)
     compiler.add(goal)
-    weights, counts = [term.row[8] for term in compiler.terms], [term.row[6] for term in compiler.terms]
+    weights, counts = [term.spec.weight for term in compiler.terms], [term.spec.rows for term in compiler.terms]
     if len(counts) == 1:
         counts = [plain.rows]
     object.__setattr__(goal, "loss", loss)
@@ -92,11 +92,11 @@ def test_a_swamp_is_satisfied_inside_its_walls() -> None:
         assert np.linalg.norm(panda.pose("panda_hand", solution.q)[:3, 3] - target) <= 0.05
 
 
-def test_hyperbola_is_for_min_distance_and_makes_it_a_preference() -> None:
+def test_hyperbola_is_for_min_distance_and_makes_it_a_soft_goal() -> None:
     with pytest.raises(GoalError, match="Hyperbola is for MinDistance"):
         goals.AlignAxis("hand", "z", "x", loss=goals.Hyperbola())
     goal = goals.MinDistance("hand", (0, 0, 0), 0.1, loss=goals.Hyperbola())
-    assert goal.priority == goals.PREFER
+    assert goal.priority == goals.SOFT
 
 
 def test_the_hyperbola_pushes_a_link_away_while_musts_hold() -> None:

@@ -28,8 +28,8 @@ from random_trees import random_description
 
 import memetik as mk
 from memetik.errors import GoalError, UnknownNameError
+from memetik.geometry.shapes import Box, Capsule
 from memetik.robot.robot import Robot
-from memetik.robot.shapes import Box, Capsule
 from memetik.solve.tracker import Tracker
 
 
@@ -62,9 +62,9 @@ def test_distance_to_a_mesh_is_exact_and_signed(tmp_path: Path) -> None:
     for number, mesh in enumerate((bent_tube(), bumpy_ball(rng, 2), trimesh.creation.annulus(0.05, 0.1, 0.2))):
         origin = random_pose(rng)
         robot = carrier(saved(mesh, tmp_path, f"mesh{number}"), origins=[origin])
-        postures = robot.random(rng, 64)
+        configurations = robot.random(rng, 64)
         rows = []
-        for q in postures:
+        for q in configurations:
             triangle = mesh.triangles[rng.integers(len(mesh.faces))]
             local = rng.dirichlet(np.ones(3)) @ triangle + 0.03 * rng.normal(size=3) * rng.integers(2)
             at = robot.pose("body", q) @ origin @ np.append(local, 1.0)

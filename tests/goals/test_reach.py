@@ -1,4 +1,4 @@
-"""Goals that can reach zero do: on reachable targets, from other postures; partial orientations on the whole circle."""
+"""Goals that can reach zero do: on reachable targets, from other seeds; partial orientations on the whole circle."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ANGLES = ("roll", "pitch", "yaw")
 EVALUATIONS = 40_000
 
 
-def posture(body: Robot, rotation: Rotation) -> np.ndarray:
+def configuration(body: Robot, rotation: Rotation) -> np.ndarray:
     """The floating body turned like this."""
     return np.concatenate([np.zeros(3), rotation.as_euler("ZYX")])
 
@@ -38,7 +38,7 @@ def body() -> Robot:
 
 
 @pytest.mark.parametrize("name", REACHABLE)
-def test_reachable_goals_are_met_from_other_postures(name: str, panda: Robot) -> None:
+def test_reachable_goals_are_met_from_other_configurations(name: str, panda: Robot) -> None:
     for number in range(12):
         rng = np.random.default_rng((zlib.crc32(name.encode()), number))
         case = REACHABLE[name](Maker(panda, rng, panda.random(rng), relative=0.3))
@@ -58,16 +58,16 @@ def test_a_free_angle_is_free_on_the_whole_circle(free: str, body: Robot) -> Non
     problem = Problem(body, goal)
     for value in np.linspace(-3.14, 3.14, 121):
         on = Rotation.from_euler("xyz", [{**wanted, free: value}[name] for name in ANGLES])
-        assert core_errors(body, goal, posture(body, on))[0] < 1e-9
+        assert core_errors(body, goal, configuration(body, on))[0] < 1e-9
         off = on * Rotation.from_rotvec(rng.uniform(0.2, 2.0) * unit(rng.normal(size=3)))
-        assert problem.solve(seed=posture(body, off), evaluations=2000).success
+        assert problem.solve(seed=configuration(body, off), evaluations=2000).success
 
 
 def test_the_error_of_a_free_yaw_does_not_depend_on_it(body: Robot) -> None:
     off = Rotation.from_euler("xyz", [0.9, -0.4, 0.0])
     goal = goals.PartialOrientation(body.links[-1], roll=0.3, pitch=0.2)
     turns = [Rotation.from_euler("z", yaw) * off for yaw in np.linspace(-math.pi, math.pi, 37)]
-    errors = [core_errors(body, goal, posture(body, turned))[0] for turned in turns]
+    errors = [core_errors(body, goal, configuration(body, turned))[0] for turned in turns]
     assert errors[0] > 0.5
     assert np.ptp(errors) < 1e-9
 
@@ -129,7 +129,7 @@ def test_open_targets_give_what_given_ones_do(panda: Robot) -> None:
     kinds = [
         (lambda t: goals.AlignAxis("panda_hand", "z", t), direction),
         (lambda t: goals.Cone("panda_hand", "z", t, 0.2), direction),
-        (lambda t: goals.Side("panda_hand", "z", t), -direction),
+        (lambda t: goals.AvoidDirection("panda_hand", "z", t), -direction),
         (lambda t: goals.LookAt("panda_hand", "z", t), point + 0.3 * direction),
         (lambda t: goals.Line("panda_hand", t, "x"), point),
         (lambda t: goals.Line("panda_hand", t, "x", (-0.1, 0.1)), point),
@@ -157,9 +157,9 @@ def test_scan_takes_the_surface_as_a_pose(panda: Robot) -> None:
     pose = panda.pose("panda_hand", panda.random(rng))
     spot = mk.transform(pose[:3, 3] + 0.08 * pose[:3, 2])
     spot[:3, :3] = pose[:3, :3] @ np.diag([1.0, -1.0, -1.0])
-    given = goals.Scan("panda_hand", spot[:3, 3], spot[:3, 2], (0.05, 0.1))
+    given = goals.Viewpoint("panda_hand", spot[:3, 3], spot[:3, 2], (0.05, 0.1))
     first = Problem(panda, given).solve(evaluations=EVALUATIONS)
-    second = Problem(panda, goals.Scan("panda_hand", distance=(0.05, 0.1))).solve(spot, evaluations=EVALUATIONS)
+    second = Problem(panda, goals.Viewpoint("panda_hand", distance=(0.05, 0.1))).solve(spot, evaluations=EVALUATIONS)
     assert first.success
     assert np.allclose(first.q, second.q, rtol=0.0, atol=1e-6)
     x = panda.pose("panda_hand", first.q)
@@ -170,7 +170,7 @@ def test_scan_takes_the_surface_as_a_pose(panda: Robot) -> None:
 
 
 def test_displacement_is_measured_from_the_seed_of_each_solve(panda: Robot) -> None:
-    problem = Problem(panda, [goals.Position("panda_hand"), goals.Displacement()])
+    problem = Problem(panda, [goals.Position("panda_hand"), goals.MinimalDisplacement()])
     rng = np.random.default_rng(7)
     for _ in range(3):
         seed = panda.random(rng)

@@ -6,13 +6,13 @@ import zlib
 
 import numpy as np
 import pytest
-from goal_cases import PREFERENCES, REACHABLE, Maker, core_errors, core_problem
+from goal_cases import REACHABLE, SOFT_GOALS, Maker, core_errors, core_problem
 from random_trees import random_description
 
 from memetik import goals
 from memetik.robot.robot import Robot
 
-ALL = {**REACHABLE, **PREFERENCES}
+ALL = {**REACHABLE, **SOFT_GOALS}
 TREES = 12
 
 
@@ -71,7 +71,7 @@ def test_errors_equal_the_formulas_on_random_trees(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in REACHABLE if name not in ("avoid_limits", "center")])
-def test_goals_hold_at_the_posture_they_are_made_from(name: str) -> None:
+def test_goals_hold_at_the_configuration_they_are_made_from(name: str) -> None:
     for number in range(TREES):
         rng = generator(name, 200 + number)
         robot = tree_for(rng)

@@ -24,9 +24,9 @@ from scipy.spatial.transform import Rotation
 
 import memetik as mk
 from memetik.errors import GoalError, UnknownNameError
-from memetik.goals.geometry import convex_hull
+from memetik.geometry.hulls import hull_graph
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Sphere
 from memetik.robot.robot import Robot
-from memetik.robot.shapes import Box, Capsule, Cylinder, Sphere
 
 HALF = 0.5e-5
 """Metres: half the default tolerance, which the residual is less by."""
@@ -43,7 +43,7 @@ def brute_gap(robot: Robot, q: np.ndarray, vertices: np.ndarray, point: np.ndarr
 
 @pytest.mark.parametrize("kind", ["ball", "bumps", "tube", "box", "cloud"])
 def test_hull_walk_finds_the_lowest_of_all_vertices(kind: str, tmp_path: Path) -> None:
-    """Random postures lane by lane: each walk starts from whatever the lane's last posture left."""
+    """Random configurations lane by lane: each walk starts from whatever the lane's last configuration left."""
     rng = np.random.default_rng(7)
     meshes = {
         "ball": lambda: trimesh.creation.icosphere(subdivisions=4, radius=0.1),
@@ -59,32 +59,32 @@ def test_hull_walk_finds_the_lowest_of_all_vertices(kind: str, tmp_path: Path) -
     vertices = used @ origin[:3, :3].T + origin[:3, 3]
     for _ in range(5):
         point, normal = rng.normal(size=3), unit(rng.normal(size=3))
-        postures = robot.random(rng, 400)
-        postures[200:] = postures[200] + np.cumsum(0.01 * rng.normal(size=(200, 6)), axis=0)
-        found = core_rows(robot, mk.Touch("body", point, normal), postures)[:, 0] + HALF
-        expected = [brute_gap(robot, q, vertices, point, normal) for q in postures]
+        configurations = robot.random(rng, 400)
+        configurations[200:] = configurations[200] + np.cumsum(0.01 * rng.normal(size=(200, 6)), axis=0)
+        found = core_rows(robot, mk.Touch("body", point, normal), configurations)[:, 0] + HALF
+        expected = [brute_gap(robot, q, vertices, point, normal) for q in configurations]
         assert np.abs(found - expected).max() < 1e-12
 
 
-def test_postures_exactly_along_edges_and_faces_of_a_hull(tmp_path: Path) -> None:
+def test_configurations_exactly_along_edges_and_faces_of_a_hull(tmp_path: Path) -> None:
     """Ties: all corners of a face are equally low, and any of them will do."""
     mesh = trimesh.creation.box((0.2, 0.2, 0.2)).subdivide().subdivide()
     robot = carrier(saved(mesh, tmp_path))
     turns = [Rotation.from_euler("xyz", angles) for angles in np.ndindex(4, 4, 4)]
     for normal in ("x", "y", "z", (1.0, 1.0, 0.0), (1.0, 1.0, 1.0)):
         goal = mk.Touch("body", (0, 0, 0), normal)
-        postures = np.array([[*np.zeros(3), *turn.as_euler("XYZ")] for turn in turns])
-        found = core_rows(robot, goal, postures)[:, 0] + HALF
-        expected = [brute_gap(robot, q, np.asarray(mesh.vertices), np.zeros(3), goal.normal) for q in postures]
+        configurations = np.array([[*np.zeros(3), *turn.as_euler("XYZ")] for turn in turns])
+        found = core_rows(robot, goal, configurations)[:, 0] + HALF
+        expected = [brute_gap(robot, q, np.asarray(mesh.vertices), np.zeros(3), goal.normal) for q in configurations]
         assert np.abs(found - expected).max() < 1e-12
 
 
 def test_hull_has_its_corners_and_edges_only() -> None:
-    corners, starts, neighbours = convex_hull(np.asarray(trimesh.creation.box((1, 1, 1)).subdivide().vertices))
+    corners, starts, neighbours = hull_graph(np.asarray(trimesh.creation.box((1, 1, 1)).subdivide().vertices))
     assert sorted(map(tuple, corners)) == sorted(map(tuple, trimesh.creation.box((1, 1, 1)).vertices))
     degrees = np.diff(starts)
     assert degrees.sum() == len(neighbours) == 2 * (3 * 8 - 6)  # a triangulated polyhedron has 3 V - 6 edges
-    flat, starts, neighbours = convex_hull(
+    flat, starts, neighbours = hull_graph(
         np.column_stack([np.random.default_rng(0).normal(size=(30, 2)), np.zeros(30)])
     )
     assert len(flat) == 30

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import memetik as mk
 from memetik.cli.app import app
-from memetik.motion.bring_up import STAGES, set_up
-from memetik.robot.toml_text import to_toml
+from memetik.files.toml_writer import to_toml
+from memetik.motion.execution.bring_up import STAGES, bring_up
 
 URDF = """
 <robot name="two">
@@ -38,7 +38,7 @@ def urdf(tmp_path):
 
 
 def test_an_arm_is_set_up_and_loaded_from_its_file(urdf, tmp_path):
-    report = set_up(urdf, tmp_path / "two.toml", samples=500, targets=10, motions=3)
+    report = bring_up(urdf, tmp_path / "two.toml", samples=500, targets=10, motions=3)
     assert [stage.name for stage in report.stages] == list(STAGES)
     robot = mk.load_robot(tmp_path / "two.toml")
     assert robot.tip == "hand"
@@ -55,7 +55,7 @@ def test_an_arm_is_set_up_and_loaded_from_its_file(urdf, tmp_path):
 def test_the_file_is_the_same_for_the_same_seed(urdf, tmp_path):
     texts = []
     for name in ("a.toml", "b.toml"):
-        set_up(urdf, tmp_path / name, samples=300, targets=5, motions=2, rng=3)
+        bring_up(urdf, tmp_path / name, samples=300, targets=5, motions=2, rng=3)
         text = (tmp_path / name).read_text()
         texts.append([line for line in text.splitlines() if "seconds" not in line])
     assert texts[0] == texts[1]
@@ -63,7 +63,7 @@ def test_the_file_is_the_same_for_the_same_seed(urdf, tmp_path):
 
 def test_a_broken_description_is_diagnosed_and_nothing_is_written(urdf, tmp_path):
     urdf.write_text(URDF.replace('<child link="fore"/>', '<child link="missing"/>'))
-    report = set_up(urdf, tmp_path / "two.toml", samples=100, targets=2, motions=1)
+    report = bring_up(urdf, tmp_path / "two.toml", samples=100, targets=2, motions=1)
     assert not report.ready
     assert report.path is None
     assert not (tmp_path / "two.toml").exists()
@@ -76,7 +76,7 @@ def test_a_broken_description_is_diagnosed_and_nothing_is_written(urdf, tmp_path
         ("schema = 'memetik.setup/2'", "memetik.setup/1"),
         ("not toml", "TOML"),
         ("schema = 'memetik.setup/1'\n[robot]\nsource = 'nothing.urdf'", "nothing.urdf"),
-        ("schema = 'memetik.setup/1'\n[robot]\nsource = 'x.toml'", "set-up file"),
+        ("schema = 'memetik.setup/1'\n[robot]\nsource = 'x.toml'", "robot config"),
         ("schema = 'memetik.setup/1'\n[robot]\nsource = 'panda'\ntip = 'hnd'", "hnd"),
         ("schema = 'memetik.setup/1'\n[robot]\nsource = 'panda'\ncolour = 'red'", "colour"),
         ("schema = 'memetik.setup/1'\n[robot]\nsource = 'panda'\n[limits.elbow]\nvelocity = 1.0", "elbow"),

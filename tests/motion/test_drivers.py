@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import memetik as mk
-from memetik.motion import tcp
-from memetik.motion.driver import Driver, DriverError, ExactDriver
-from memetik.motion.execution import execute
-from memetik.motion.faults import TakesFewPoints
-from memetik.motion.pieces import at_rest, split, straight
-from memetik.motion.tcp import DriverServer, TcpDriver
-from memetik.motion.trajectory import Trajectory
+from memetik.motion.execution import tcp
+from memetik.motion.execution.driver import Driver, DriverError, ExactDriver
+from memetik.motion.execution.execute import execute
+from memetik.motion.execution.faults import TakesFewPoints
+from memetik.motion.execution.tcp import DriverServer, TcpDriver
+from memetik.motion.timing.rest_segments import at_rest, split, straight
+from memetik.motion.timing.trajectory import Trajectory
 
 
 @pytest.fixture(scope="module")
@@ -120,13 +120,13 @@ def test_the_server_stops_the_arm_when_the_connection_is_lost(robot, way):
 
 def test_messages_that_are_wrong_are_answered_with_what_is_wrong(robot, monkeypatch):
     with DriverServer(ExactDriver(robot)) as server:
-        with socket.create_connection(server.address, timeout=5) as raw, raw.makefile("rb") as file:
+        with socket.create_connection(server.address, timeout=600) as raw, raw.makefile("rb") as file:
             for message, answer in (
                 (b"nonsense", "not JSON"),
                 (b"[1]", "schema"),
                 (b'{"schema": "memetik.driver/2", "command": "state"}', "memetik.driver/1"),
-                (b'{"schema": "memetik.driver/1", "command": "dance"}', "choose hello"),
-                (b'{"schema": "memetik.driver/1", "command": "send"}', "schema"),
+                (b'{"schema": "memetik.driver/1", "command": "dance"}', "choose from 'hello'"),
+                (b'{"schema": "memetik.driver/1", "command": "send"}', "trajectory"),
                 (b'{"schema": "memetik.driver/1", "command": "wait", "seconds": 1e9}', "seconds"),
                 (b'{"schema": "memetik.driver/1", "command": "wait", "seconds": NaN}', "seconds"),
             ):
@@ -135,7 +135,7 @@ def test_messages_that_are_wrong_are_answered_with_what_is_wrong(robot, monkeypa
                 assert found["ok"] is False
                 assert answer in found["error"]
         monkeypatch.setattr(tcp, "MAX_BYTES", 1000)
-        with socket.create_connection(server.address, timeout=5) as raw, raw.makefile("rb") as file:
+        with socket.create_connection(server.address, timeout=600) as raw, raw.makefile("rb") as file:
             raw.sendall(b"x" * 5000)
             assert "longer than" in json.loads(file.readline())["error"]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import memetik as mk
-from memetik.motion.cartesian import arc, line, spline, waypoints
+from memetik.motion.planning.cartesian import arc, line, spline, waypoints
 
 pytest.importorskip("coal")
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import memetik as mk
-from memetik.motion.limits import MotionLimits
-from memetik.motion.pipeline import Planner
-from memetik.motion.timing import METHODS
-from memetik.scene.surroundings import make_surroundings
+from memetik.bench.scenarios.surroundings import make_surroundings
+from memetik.motion.planning.pipeline import Planner
+from memetik.motion.timing.limits import MotionLimits
+from memetik.motion.timing.timing import METHODS
 
 pytest.importorskip("coal")
 
@@ -125,7 +125,7 @@ def test_goal_in_collision_and_outside_limits_are_told_apart(panda):
     goal[0] = 1.5
     scene.add_box("block", (0.2, 0.2, 0.2), mk.transform(panda.pose("panda_hand", goal)[:3, 3]))
     plan = mk.plan(panda, goal, scene=scene, start=panda.neutral)
-    assert (plan.stage, plan.reason) == ("postures", "goal in collision")
+    assert (plan.stage, plan.reason) == ("configurations", "goal in collision")
     goal[0] = 4.0
     assert mk.plan(panda, goal, scene=scene, start=panda.neutral).reason == "goal outside limits"
 
@@ -139,7 +139,7 @@ def test_a_goal_that_is_the_start_is_a_success_of_its_own(panda):
 
 def test_out_of_reach_is_the_reason_of_inverse_kinematics(panda):
     plan = mk.plan(panda, [mk.Position(panda.tip, (3.0, 0.0, 0.5))], start=panda.neutral)
-    assert (plan.stage, plan.reason) == ("postures", "out of reach")
+    assert (plan.stage, plan.reason) == ("configurations", "out of reach")
 
 
 def test_no_path_is_told_with_what_was_tried(panda):

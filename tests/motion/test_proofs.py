@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 import memetik as mk
-from memetik.motion.certify import certify
-from memetik.motion.paths import find_path
-from memetik.motion.smoothing import shorten
-from memetik.motion.space import PROVED, space_for
-from memetik.motion.timing import time_path
-from memetik.scene.surroundings import make_surroundings
+from memetik.bench.scenarios.surroundings import make_surroundings
+from memetik.motion.planning.free_space import PROVED, space_for
+from memetik.motion.planning.paths import find_path, shorten
+from memetik.motion.planning.proofs import certify
+from memetik.motion.timing.timing import time_path
 
 pytest.importorskip("coal")
 
@@ -80,7 +79,7 @@ def test_shorter_paths_stay_free_and_are_not_longer(setting):
     assert bent
     for points in bent[:3]:
         short = shorten(space, points)
-        assert space.first_blocked(short) is None
+        assert all(space.edge(a, b) for a, b in pairwise(short))
         length = [np.linalg.norm(np.diff(path, axis=0), axis=1).sum() for path in (points, short)]
         assert length[1] <= length[0] * (1.0 + 1e-9)
         dense = np.concatenate([a + np.linspace(0, 1, 40)[:, None] * (b - a) for a, b in pairwise(short)])
@@ -93,7 +92,7 @@ def test_a_start_in_the_band_between_the_models_is_left(setting):
     if robot.name != "panda":
         pytest.skip("the geometry of the others is capsules, which the conservative model has as they are")
     rows = robot.random(13, 6000)
-    doubtful = rows[space.confinement.certain.collides(rows)]
+    doubtful = rows[space.collision_context.conservative.collides(rows)]
     doubtful = doubtful[~exact.collides(doubtful)][:3]
     goal = next(q for q in robot.random(17, 50) if space.is_surely_free(q))
     left = [mk.plan(robot, goal, scene=scene, start=q, path_timeout=5.0) for q in doubtful]

@@ -7,12 +7,12 @@ import pytest
 import trimesh
 
 import memetik as mk
-from memetik.motion.driver import SimulatedDriver
-from memetik.motion.execution import execute
-from memetik.motion.physics_model import build_model
-from memetik.motion.pieces import straight
-from memetik.motion.simulation import Simulation
-from memetik.robot.transforms import rotation_log
+from memetik.geometry.transforms import rotation_log
+from memetik.motion.execution.driver import SimulatedDriver
+from memetik.motion.execution.execute import execute
+from memetik.motion.execution.physics_model import build_model
+from memetik.motion.execution.simulation import Simulation
+from memetik.motion.timing.rest_segments import straight
 
 mujoco = pytest.importorskip("mujoco")
 pin = pytest.importorskip("pinocchio")

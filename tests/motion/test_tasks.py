@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 import memetik as mk
 from memetik.cli.app import app
-from memetik.motion.faults import StopsEarly, TakesFewPoints
-from memetik.motion.sequencer import run_task
-from memetik.motion.task import SCRIPTS, Gripper, Pick, Place, Step, Task
-from memetik.motion.task_file import load_postures, load_task, teach
+from memetik.motion.execution.faults import StopsEarly, TakesFewPoints
+from memetik.motion.tasks.sequencer import run_task
+from memetik.motion.tasks.task import SCRIPTS, Gripper, Pick, Place, Task, TaskStep
+from memetik.motion.tasks.task_file import load_postures, load_task, teach
 
 pytest.importorskip("mujoco")
 
@@ -146,7 +146,7 @@ def test_taught_postures_are_targets(task_file, tmp_path):
         ('[[step]]\npick = "cup"\n', "cup"),
         ('[[step]]\nmove = "hom"\n', "no posture"),
         ('[[step]]\nline = "nowhere"\n', "no pose"),
-        ('[[step]]\npick = "cube"\nmove = "ready"\n', "needs one of"),
+        ('[[step]]\npick = "cube"\nmove = "ready"\n', "is needed; there is pick, move"),
         ('[[step]]\nplace = "there"\n', "nothing was picked"),
         ('[[step]]\npick = "cube"\nscript = "dance"\n', "script"),
         ("[[step]]\ngrip = {elbow = 1.0}\n", "elbow"),
@@ -173,7 +173,7 @@ def test_a_task_without_gripper_cannot_pick():
 def test_a_step_that_cannot_be_done_ends_the_task_at_rest():
     robot = mk.load_robot("ur5")
     far = mk.transform((3.0, 0.0, 0.5))
-    task = Task(robot, mk.Scene(), (Step("move", far, "far away"),), start=robot.state("ready"))
+    task = Task(robot, mk.Scene(), (TaskStep("move", far, "far away"),), start=robot.state("ready"))
     report = run_task(task, "exact")
     assert not report.success
     assert report.failed is not None

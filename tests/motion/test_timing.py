@@ -5,12 +5,12 @@ import pytest
 
 import memetik as mk
 from memetik.errors import InvalidInputError
-from memetik.motion.limits import MotionLimits
-from memetik.motion.reduce import reduced
-from memetik.motion.ruckig_timing import state_to_state, straight
-from memetik.motion.space import space_for
-from memetik.motion.timing import METHODS, TimingError, exceeding, time_path
-from memetik.motion.trajectory import Trajectory
+from memetik.motion.planning.free_space import space_for
+from memetik.motion.timing.limits import MotionLimits
+from memetik.motion.timing.rest_segments import reduced
+from memetik.motion.timing.ruckig import state_to_state, straight
+from memetik.motion.timing.timing import METHODS, TimingError, exceeding, time_path
+from memetik.motion.timing.trajectory import Trajectory
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import memetik as mk
-from memetik.motion.timing import time_path
+from memetik.motion.timing.timing import time_path
 
 
 @pytest.mark.parametrize("method", ["blends", "spline", "toppra"])

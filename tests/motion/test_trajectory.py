@@ -5,7 +5,7 @@ import pytest
 from scipy.interpolate import CubicHermiteSpline, CubicSpline
 
 from memetik.errors import InvalidInputError
-from memetik.motion.trajectory import Trajectory, join
+from memetik.motion.timing.trajectory import Trajectory, join
 
 NAMES = ("a", "b", "c")
 

@@ -153,7 +153,7 @@ class Batch:
     """The core's functions with arrays made for their results."""
 
     def __init__(self, tree: dict[str, Any], threads: int = 1):
-        self.core = _core.Tree(**tree)
+        self.core = _core.Tree(_core.TreeArrays(**tree))
         self.threads = threads
 
     def poses(self, links: list[int], q: np.ndarray) -> np.ndarray:

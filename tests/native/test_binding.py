@@ -18,7 +18,7 @@ from memetik import _core
 
 RNG = np.random.default_rng(0)
 TREE = random_tree(RNG, axes=6, links=5)
-CORE = _core.Tree(**TREE)
+CORE = _core.Tree(_core.TreeArrays(**TREE))
 DOF = CORE.dof
 
 
@@ -60,14 +60,14 @@ def with_entry(name: str, index: Any, value: Any) -> dict[str, Any]:
 )
 def test_a_tree_that_is_not_one_is_refused_with_a_sentence(arguments: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
-        _core.Tree(**arguments)
+        _core.Tree(_core.TreeArrays(**arguments))
 
 
 @pytest.mark.parametrize("value", [None, "text", {}, 3.5, [[1, 2], [3]], object()])
 @pytest.mark.parametrize("name", [name for name in TREE if name != "dof"])
 def test_a_tree_of_other_types_is_refused(name: str, value: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
-        _core.Tree(**changed(name, value))
+        _core.Tree(_core.TreeArrays(**changed(name, value)))
 
 
 def test_an_empty_tree_is_a_tree() -> None:
@@ -241,6 +241,7 @@ def test_random_arguments_give_results_or_errors(data: st.DataObject) -> None:
     assert threads >= 1
 
 
+@pytest.mark.clock
 def test_other_threads_run_while_a_batch_is_computed() -> None:
     rows = np.ones((400_000, DOF))
     out = np.empty((len(rows), 6, DOF))

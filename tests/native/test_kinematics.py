@@ -118,7 +118,7 @@ def test_a_pendulum_has_its_textbook_torque() -> None:
         "inertias": np.zeros((1, 3, 3)),
         "dof": 1,
     }
-    core = _core.Tree(**tree)
+    core = _core.Tree(_core.TreeArrays(**tree))
     angle, acceleration = np.linspace(-3, 3, 13)[:, None], np.linspace(-2, 5, 13)[:, None]
     out = np.empty_like(angle)
     core.inverse_dynamics(angle, np.full_like(angle, 4.0), acceleration, np.array([0.0, 0.0, -9.81]), out)
@@ -132,9 +132,21 @@ def test_sine_and_cosine_hold_for_any_angle(magnitude: float) -> None:
     placement = np.eye(4)[None, :3]
     one, link = np.ones(1), np.zeros((1, 3))
     integers = np.zeros(1, dtype=np.int32)
-    core = _core.Tree(
-        integers - 1, one < 0, placement, integers, one, 0 * one, integers, placement, one, link, np.zeros((1, 3, 3)), 1
+    arrays = _core.TreeArrays(
+        parents=integers - 1,
+        prismatic=one < 0,
+        placements=placement,
+        variables=integers,
+        multipliers=one,
+        offsets=0 * one,
+        link_axes=integers,
+        link_placements=placement,
+        masses=one,
+        coms=link,
+        inertias=np.zeros((1, 3, 3)),
+        dof=1,
     )
+    core = _core.Tree(arrays)
     q = np.concatenate([rng.uniform(-magnitude, magnitude, 999), np.arange(-40, 41) * np.pi / 4])[:, None]
     out = np.empty((len(q), 1, 4, 4))
     core.poses(integers, q, out)
@@ -171,7 +183,7 @@ def test_large_results_are_complete_wherever_they_lie_in_memory(shift: int, coun
     """Large arrays are written past the caches, in whole lines; nothing around them may be touched."""
     rng = np.random.default_rng(11)
     tree = random_tree(rng, axes=7, mimic=0.0)
-    core, dof = _core.Tree(**tree), tree["dof"]
+    core, dof = _core.Tree(_core.TreeArrays(**tree)), tree["dof"]
     link = int(np.argmax(tree["link_axes"]))
     q = np.tile(configurations(rng, tree, 1001), (count // 1001 + 1, 1))[:count]
     memory = np.full(16 + shift + count * (16 + 6 * dof), 7.5)

@@ -8,8 +8,8 @@ import coal
 import numpy as np
 import pinocchio
 
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Sphere
 from memetik.robot.description import Description, Geometry, Joint
-from memetik.robot.shapes import Box, Capsule, Cylinder, Sphere
 
 
 def poses(robot: Description, values: dict[str, float]) -> dict[str, np.ndarray]:

@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Shape, Sphere
 from memetik.robot.description import (
-    AXIS_NAMES,
     Description,
     EndEffector,
     Geometry,
@@ -25,9 +25,9 @@ from memetik.robot.description import (
     NamedState,
     Semantics,
 )
-from memetik.robot.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from memetik.robot.joint_kinds import JOINT_KINDS
 
-KINDS = tuple(AXIS_NAMES)
+KINDS = tuple(JOINT_KINDS)
 SINGLE = ("revolute", "continuous", "prismatic")
 ORDERS = ("xyz", "xzy", "yxz", "yzx", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz")
 
@@ -144,7 +144,7 @@ def _values(joint: Joint, joints: dict[str, Joint], q: dict[str, float]) -> list
 
 
 def _joint(rng: np.random.Generator, name: str, kind: str, parent: str, child: str, turned: bool) -> Joint:
-    count = len(AXIS_NAMES[kind])
+    count = len(JOINT_KINDS[kind].axes)
     lower, upper = rng.uniform(-2.5, -0.2, count), rng.uniform(0.2, 2.5, count)
     unlimited = rng.random(count) < (0.3 if count > 1 else 0.0)
     lower[unlimited], upper[unlimited] = -np.inf, np.inf

@@ -11,11 +11,11 @@ import pinocchio
 import pytest
 from bundled_truth import moving, poses, random_values, touching
 
+from memetik.doctor import diagnose
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.robot import bundled
 from memetik.robot.bundled.builder import body, box, capsule, cylinder
 from memetik.robot.description import Geometry
-from memetik.robot.doctor import diagnose
 from memetik.robot.validate import structural_defects
 
 NAMES = bundled.names()
@@ -35,7 +35,7 @@ DOF = {
 }  # fmt: skip
 
 
-def test_every_robot_asked_for_is_there_and_each_has_its_number_of_joints() -> None:
+def test_every_promised_robot_is_there_and_each_has_its_number_of_joints() -> None:
     assert set(FIRST) | set(SECOND) <= set(NAMES)
     assert {name: bundled.summary(name).dof for name in NAMES} == DOF
 
@@ -177,7 +177,7 @@ def test_named_states_are_free_of_self_collision(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_two_links_touch_in_every_posture_unless_disabled(name: str) -> None:
+def test_no_two_links_touch_in_every_configuration_unless_disabled(name: str) -> None:
     robot = bundled.description(name)
     rng = np.random.default_rng(7)
     always = set(touching(robot, random_values(robot, rng)))

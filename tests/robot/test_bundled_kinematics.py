@@ -12,10 +12,10 @@ from bundled_truth import driven, moving, poses, random_values, signed_distance
 from public_robots import robot_file
 
 from memetik.errors import InvalidInputError
+from memetik.geometry.shapes import Box, Cylinder
 from memetik.robot import bundled
 from memetik.robot.bundled.builder import pose
 from memetik.robot.description import Description, Geometry
-from memetik.robot.shapes import Box, Cylinder
 from memetik.robot.validate import structural_defects
 
 PUBLIC = {
@@ -244,7 +244,7 @@ def test_valkyrie_has_the_eight_full_body_setups_with_their_joint_counts() -> No
 
 @pytest.mark.parametrize("name", ["valkyrie", "mannequin", "character", "wolf"])
 def test_right_side_is_the_mirror_image_of_the_left(name: str) -> None:
-    """Mirroring a posture at the x-z plane mirrors the poses and keeps the limits."""
+    """Mirroring a configuration at the x-z plane mirrors the poses and keeps the limits."""
     robot = bundled.description(name)
     joints = {joint.name: joint for joint in robot.joints}
 
@@ -270,7 +270,7 @@ def test_right_side_is_the_mirror_image_of_the_left(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "soles"), [("valkyrie", "Foot"), ("mannequin", "_sole"), ("character", "_sole"),
                                              ("wolf", "_sole")])  # fmt: skip
-def test_bodies_stand_on_the_floor_in_the_zero_posture(name: str, soles: str) -> None:
+def test_bodies_stand_on_the_floor_in_the_zero_configuration(name: str, soles: str) -> None:
     robot = bundled.description(name)
     ours = poses(robot, {})
     heights = [ours[link][2, 3] - (0.09 if soles == "Foot" else 0.0) for link in ours if link.endswith(soles)]

@@ -8,8 +8,6 @@ import pytest
 
 import memetik as mk
 from memetik.errors import DescriptionError, InvalidInputError
-from memetik.robot.dh import description_from_dh
-from memetik.robot.robot import Robot
 
 
 def turn_x(a):
@@ -50,7 +48,7 @@ def test_every_frame_equals_the_closed_form(convention):
         count = int(rng.integers(1, 9))
         rows = rng.uniform(-2, 2, (count, 4))
         kinds = "".join(rng.choice(["R", "P"], count))
-        robot = Robot(description_from_dh(rows, convention, kinds=kinds))
+        robot = mk.robot_from_dh(rows, convention, kinds=kinds)
         q = rng.uniform(-3, 3, count)
         for k, expected in enumerate(product(rows, kinds, convention, q)):
             np.testing.assert_allclose(robot.pose(f"link{k + 1}", q), expected, atol=1e-12)
@@ -75,23 +73,20 @@ def test_puma_560_reaches_where_its_table_says():
 def test_base_tool_names_and_columns():
     base, tool = mk.transform((1, 2, 3)), mk.transform((0, 0, 0.1), rpy=(0.1, 0.2, 0.3))
     rows = [{"a": 1.0}, {"d": 2.0, "alpha": 0.5}]
-    description = description_from_dh(
+    robot = mk.robot_from_dh(
         rows, base=base, tool=tool, joint_names=["one", "two"], link_names=["root", "x", "y"], velocity=2.0
     )
-    robot = Robot(description)
     expected = base @ product([(0, 0, 1, 0), (0, 2, 0, 0.5)], "RR", "standard", [0.3, 0.4])[1] @ tool
     np.testing.assert_allclose(robot.pose("tool", [0.3, 0.4]), expected, atol=1e-12)
     assert robot.joint_names == ("one", "two")
-    same = description_from_dh([(1.0, 0, 0, 0), (0, 0.5, 2.0, 0)], columns=("a", "alpha", "d", "theta"))
-    np.testing.assert_allclose(same.joints[1].origin, description.joints[1].origin)
+    same = mk.robot_from_dh([(1.0, 0, 0, 0), (0, 0.5, 2.0, 0)], columns=("a", "alpha", "d", "theta"))
+    np.testing.assert_allclose(same.joint("joint2").origin, robot.joint("two").origin)
 
 
 def test_joints_without_limits_are_continuous_and_accelerations_follow_the_rule(caplog):
-    description = description_from_dh(
-        [(0, 0, 1, 0)] * 3, limits=[None, (-1, 1), (0, 1)], kinds="RRP", velocity=[1, 2, 3]
-    )
-    assert [joint.kind for joint in description.joints] == ["continuous", "revolute", "prismatic"]
-    assert [joint.acceleration for joint in description.joints] == [(2.0,), (4.0,), (6.0,)]
+    robot = mk.robot_from_dh([(0, 0, 1, 0)] * 3, limits=[None, (-1, 1), (0, 1)], kinds="RRP", velocity=[1, 2, 3])
+    assert [joint.kind for joint in robot.description.joints] == ["continuous", "revolute", "prismatic"]
+    assert [joint.acceleration for joint in robot.description.joints] == [(2.0,), (4.0,), (6.0,)]
     assert not [record for record in caplog.records if record.levelno > logging.INFO]
 
 
@@ -115,9 +110,9 @@ def test_joints_without_limits_are_continuous_and_accelerations_follow_the_rule(
 )
 def test_wrong_tables_are_told_what_is_wrong(arguments, word):
     with pytest.raises(InvalidInputError, match=word):
-        description_from_dh(**{"table": [(0, 0, 1, 0)], **arguments})
+        mk.robot_from_dh(**{"table": [(0, 0, 1, 0)], **arguments})
 
 
 def test_names_must_differ():
     with pytest.raises(DescriptionError, match="occurs 2 times"):
-        description_from_dh([(0, 0, 1, 0)] * 2, joint_names=["a", "a"])
+        mk.robot_from_dh([(0, 0, 1, 0)] * 2, joint_names=["a", "a"])

@@ -12,9 +12,9 @@ from random_trees import random_description
 
 import memetik as mk
 from memetik.errors import InvalidInputError, UnknownNameError
+from memetik.geometry.transforms import inverse
 from memetik.robot.description import Description, Joint, Link, Mimic, NamedState, Semantics, VirtualJoint
 from memetik.robot.robot import Robot
-from memetik.robot.transforms import inverse
 
 seeds = st.integers(0, 2**32 - 1)
 trees = settings(max_examples=60, deadline=None)

@@ -6,10 +6,10 @@ import math
 import pytest
 
 from memetik.errors import DescriptionError, InvalidInputError
-from memetik.robot import limits_file
-from memetik.robot.limits_file import apply_joint_limits, with_default_accelerations
 from memetik.robot.load import load_description
-from memetik.robot.urdf import read_urdf
+from memetik.robot.readers import limits_file
+from memetik.robot.readers.limits_file import apply_joint_limits, with_default_accelerations
+from memetik.robot.readers.urdf import read_urdf
 
 ROBOT = """<robot name="arm"><link name="a"/><link name="b"/><link name="c"/><link name="d"/>
   <joint name="one" type="revolute"><parent link="a"/><child link="b"/>
@@ -76,7 +76,7 @@ def test_joints_that_the_robot_lacks_are_warned_of(caplog):
     [
         ("joint_limits: [1, 2]\n", "mapping"),
         ("joint_limits:\n  one: 3\n", "mapping"),
-        ("joint_limits:\n  one: {max_velocity: fast}\n", "max_velocity of joint 'one'"),
+        ("joint_limits:\n  one: {max_velocity: fast}\n", "line 2, joint 'one': max_velocity"),
         ("joint_limits:\n  one: {max_velocity: .nan}\n", "max_velocity"),
         ("joint_limits:\n  one: {max_velocity: true}\n", "max_velocity"),
         ("joint_limits:\n  one: {max_velocity: -1}\n", "velocity limit of -1"),

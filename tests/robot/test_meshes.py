@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from memetik.robot.meshes import MeshFinder
+from memetik.robot.readers.mesh_paths import MeshFinder
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from memetik.errors import DescriptionError
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+from memetik.geometry.transforms import angles_from_rotation, frozen_inverse, pose, rotation_from_quaternion
 from memetik.robot.load import load_description
-from memetik.robot.mjcf import read_mjcf
+from memetik.robot.readers.mjcf import read_mjcf
 from memetik.robot.robot import Robot
-from memetik.robot.rotations import angles_from_rotation, inverse, pose, rotation_from_quaternion
-from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -383,7 +383,7 @@ def values_of(robot, model, qpos):
         kind = model.jnt_type[index]
         if kind == mujoco.mjtJoint.mjJNT_FREE:
             world = pose(rotation_from_quaternion(*qpos[address + 3 : address + 7]), qpos[address : address + 3])
-            moved = inverse(joint.origin) @ world
+            moved = frozen_inverse(joint.origin) @ world
             named[joint.name] = (*moved[:3, 3], *angles_from_rotation(moved[:3, :3], "xyz"))
         elif kind == mujoco.mjtJoint.mjJNT_BALL:
             named[joint.name] = angles_from_rotation(rotation_from_quaternion(*qpos[address : address + 4]), "xyz")

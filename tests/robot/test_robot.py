@@ -6,7 +6,6 @@ import copy
 import pickle
 import subprocess
 import sys
-import types
 
 import numpy as np
 import pinocchio
@@ -19,7 +18,8 @@ from scipy.spatial.transform import Rotation
 
 import memetik as mk
 from memetik.errors import InvalidInputError, UnknownNameError
-from memetik.robot.description import AXIS_NAMES, Description, Joint, Link, Mimic
+from memetik.robot.description import Description, Joint, Link, Mimic
+from memetik.robot.joint_kinds import JOINT_KINDS
 from memetik.robot.robot import Robot
 
 seeds = st.integers(0, 2**32 - 1)
@@ -130,7 +130,7 @@ def _numeric_jacobian(robot: Robot, link: str, q: np.ndarray, point: np.ndarray,
 def test_random_trees_have_every_kind_of_joint_and_coupling() -> None:
     joints = [joint for seed in range(60) for joint in random_description(seed, 12).joints]
     by_name = [{joint.name: joint for joint in random_description(seed, 12).joints} for seed in range(60)]
-    assert {joint.kind for joint in joints} == set(AXIS_NAMES)
+    assert {joint.kind for joint in joints} == set(JOINT_KINDS)
     assert any(joint.reversed for joint in joints)
     assert any(joint.swing_twist for joint in joints)
     assert any(any(joint.anchor) for joint in joints)
@@ -429,16 +429,3 @@ def test_loading_a_bundled_robot_imports_nothing_heavy() -> None:
     }
     assert "numpy" in found
     assert not heavy & set(found)
-
-
-def test_every_public_name_can_be_had_and_a_wrong_one_suggests_the_right_one() -> None:
-    for name in mk.__all__:
-        assert getattr(mk, name) is not None
-    assert set(mk.__all__) <= set(dir(mk))
-    with pytest.raises(AttributeError, match="did you mean 'load_robot'"):
-        _ = mk.load_robt
-
-
-def test_a_subpackage_does_not_hide_the_public_function_of_its_name() -> None:
-    mk.combine = types.ModuleType("memetik.combine")  # as the import system does after importing a subpackage
-    assert callable(mk.combine)

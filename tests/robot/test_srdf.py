@@ -8,10 +8,10 @@ import pytest
 from public_robots import SRDF_FILES, robot_file
 
 from memetik.errors import DescriptionError
+from memetik.geometry.transforms import rotation_from_quaternion
 from memetik.robot.load import load_description
-from memetik.robot.rotations import rotation_from_quaternion
-from memetik.robot.srdf import find_srdf, read_srdf
-from memetik.robot.urdf import read_urdf
+from memetik.robot.readers.srdf import find_srdf, read_srdf
+from memetik.robot.readers.urdf import read_urdf
 
 ROBOT = """<robot name="arm"><link name="a"><collision><geometry><sphere radius="1"/></geometry></collision></link>
   <link name="b"><collision><geometry><sphere radius="1"/></geometry></collision></link>

@@ -11,11 +11,11 @@ import pytest
 from public_robots import DANGLING_MIMIC, EMPTY, GOOD_URDF_FILES, robot_file
 
 from memetik.errors import DescriptionError, MemetikError
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+from memetik.geometry.transforms import rotation_from_rpy
 from memetik.robot.load import load_description
+from memetik.robot.readers.urdf import read_urdf
 from memetik.robot.robot import Robot
-from memetik.robot.rotations import rotation_from_rpy
-from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Sphere
-from memetik.robot.urdf import read_urdf
 from memetik.robot.validate import MAX_MIMIC_CHAIN, structural_defects, validate
 
 

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from public_robots import GOOD_URDF_FILES, robot_file
 
 from memetik.errors import DescriptionError
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+from memetik.geometry.transforms import pose, rotation_from_rpy, unit
 from memetik.robot import bundled
-from memetik.robot.content import digest
-from memetik.robot.description import AXIS_NAMES, Description, Geometry, Inertial, Joint, Link, Mimic
+from memetik.robot.description import Description, Geometry, Inertial, Joint, Link, Mimic
+from memetik.robot.description_digest import digest
+from memetik.robot.joint_kinds import JOINT_KINDS
 from memetik.robot.load import load_description
+from memetik.robot.readers.urdf import read_urdf
 from memetik.robot.robot import Robot
-from memetik.robot.rotations import pose, rotation_from_rpy, unit
-from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Sphere
-from memetik.robot.urdf import read_urdf
 from memetik.robot.urdf_writer import write_urdf
 from memetik.robot.validate import validate
 
@@ -34,8 +35,8 @@ def poses(draw):
 
 @st.composite
 def joints(draw, index: int, parent: str, earlier: list[Joint]):
-    kind = draw(st.sampled_from(sorted(AXIS_NAMES)))
-    count = len(AXIS_NAMES[kind])
+    kind = draw(st.sampled_from(sorted(JOINT_KINDS)))
+    count = len(JOINT_KINDS[kind].axes)
     limits = {}
     if count and kind != "continuous" and draw(st.booleans()):
         limits = {"lower": (-1.5,) * count, "upper": tuple(draw(st.floats(-1.0, 2.0)) for _ in range(count))}

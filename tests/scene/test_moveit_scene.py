@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from memetik.errors import GeometryError
-from memetik.robot.shapes import Box, Cylinder
-from memetik.robot.transforms import transform
+from memetik.geometry.shapes import Box, Cone, Cylinder, Plane, TriangleMesh
+from memetik.geometry.transforms import transform
 from memetik.scene.moveit_scene import parse_moveit_scene
-from memetik.scene.objects import Cone, Plane, TriangleMesh
 from memetik.scene.scene import Scene
 
 OLD = """(noname)+

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from memetik.errors import GeometryError, InvalidInputError, UnknownNameError
-from memetik.robot.shapes import Box, Sphere
-from memetik.robot.transforms import transform
-from memetik.scene.objects import Cone, HeightMap, PointCloud, TriangleMesh, VoxelMap, content_key
-from memetik.scene.scene import Scene, plane_pose
+from memetik.geometry.shapes import Box, Cone, HeightMap, PointCloud, Sphere, TriangleMesh, VoxelMap, content_key
+from memetik.geometry.transforms import transform
+from memetik.scene.scene import Scene
+from memetik.scene.scene_object import plane_pose
 
 TETRAHEDRON = TriangleMesh(
     np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float),
@@ -87,6 +87,23 @@ def test_a_snapshot_is_the_same_object_until_something_changes():
     scene.allow("hand", "sphere")
     assert scene.snapshot() is not first
     assert ("hand", "sphere") not in first.allowed
+
+
+def test_a_scene_is_restored_to_a_snapshot_under_a_new_version():
+    scene = Scene()
+    scene.add_box("table", (1.0, 1.0, 0.1))
+    scene.add_sphere("ball", 0.1)
+    scene.allow("table", "ball")
+    before, table = scene.snapshot(), scene["table"]
+    scene.remove("table")
+    version = scene.version
+    scene.restore(before)
+    assert scene.names == ("table", "ball")
+    assert scene["table"] is table
+    assert scene.allowed == before.allowed
+    assert scene.version not in (version, before.version)
+    scene.move("ball", transform((0.0, 0.0, 1.0)))
+    assert np.array_equal(before.objects["ball"].pose, np.eye(4))
 
 
 def test_a_snapshot_cannot_be_changed():
@@ -171,6 +188,7 @@ def test_shapes_with_arrays_compare_by_content():
     assert content_key(Sphere(1.0)) != content_key(Sphere(2.0))
 
 
+@pytest.mark.clock
 def test_moving_a_large_mesh_costs_no_more_than_moving_a_box():
     rng = np.random.default_rng(0)
     scene = Scene()

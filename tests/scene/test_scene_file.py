@@ -7,11 +7,11 @@ import pytest
 import trimesh
 from test_scene import full_scene
 
+from memetik.bench.scenarios.surroundings import MOVED_TANK_POSE, hydrogen_tank
 from memetik.errors import GeometryError, InvalidInputError
-from memetik.robot.transforms import transform
+from memetik.geometry.transforms import transform
 from memetik.scene import scene_file
 from memetik.scene.scene import Scene
-from memetik.scene.surroundings import MOVED_TANK_POSE, hydrogen_tank
 
 
 def awkward_scene() -> Scene:
@@ -111,12 +111,12 @@ BOX = 'schema = 1\n[[object]]\nname = "a"\nshape = "box"\nsize = [1, 1, 1]\n'
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "schema None"),
-        ("schema = 2", "schema 2"),
+        ("", "schema is None"),
+        ("schema = 2", "schema is 2"),
         ("schema = 1\nobjects = 3", "did you mean 'object'"),
         ("schema = 1\nobject = 3", "tables"),
         ('schema = 1\n[[object]]\nname = "a"\nshape = "bux"', "did you mean 'box'"),
-        (BOX + "radius = 1", "key 'radius'"),
+        (BOX + "radius = 1", "line 6, object 'a': there is no entry 'radius'"),
         (BOX.replace("[1, 1, 1]", "[1, 1]"), "3 numbers"),
         (BOX.replace("[1, 1, 1]", '["x", 1, 1]'), "3 numbers"),
         (BOX.replace("[1, 1, 1]", "[1, 1, -1]"), "positive"),
@@ -128,14 +128,14 @@ BOX = 'schema = 1\n[[object]]\nname = "a"\nshape = "box"\nsize = [1, 1, 1]\n'
         (BOX + 'padding = "much"', "padding"),
         (BOX + 'touch = ["x"]', "attached"),
         (BOX + "link = 3", "link"),
-        (BOX + 'link = "hand"\ntouch = "x"', "list of names"),
+        (BOX + 'link = "hand"\ntouch = "x"', "list of texts"),
         (BOX + "color = [2, 0, 0]", "colour"),
         (BOX + BOX.removeprefix("schema = 1\n"), "already has"),
         (BOX.replace('"a"', "7"), "name of an object"),
         ('schema = 1\nallowed = [["a"]]', "two names"),
         ('schema = 1\nallowed = [["a", "a"]]', "twice"),
-        ('schema = 1\n[[object]]\nname = "a"\nshape = "mesh"', "needs file"),
-        ('schema = 1\n[[object]]\nname = "a"\nshape = "voxels"\nsize = 1', "occupied or file"),
+        ('schema = 1\n[[object]]\nname = "a"\nshape = "mesh"', "'file' is needed"),
+        ('schema = 1\n[[object]]\nname = "a"\nshape = "voxels"\nsize = 1', "unless occupied"),
         ('schema = 1\n[[object]]\nname = "a"\nshape = "points"\npoints = [[1, 2], [3]]\nradius = 1', "a"),
         ("schema = ", "TOML"),
         ("schema = 1\na = " + "[" * 5000, "TOML"),
@@ -165,7 +165,7 @@ def test_damaged_grids_are_refused_before_memory_is_taken(tmp_path, damage):
 def test_only_toml_is_written_and_a_missing_file_is_named(tmp_path):
     with pytest.raises(InvalidInputError, match="toml"):
         Scene().save(tmp_path / "a.json")
-    with pytest.raises(GeometryError, match=r"'b\.toml' cannot be read"):
+    with pytest.raises(GeometryError, match=r"b\.toml' cannot be read"):
         Scene.load(tmp_path / "b.toml")
 
 

@@ -1,7 +1,8 @@
 """Random problems on all bundled robots: one to nine goals of all kinds, a third of them infeasible by construction.
 
-Feasible ones are made from a hidden posture within the limits, which meets every must. Infeasible ones hold a must, or
-two that contradict each other, that no posture meets; `Case.flaw` says which. Problem k is the same in every process.
+Feasible ones are made from a hidden configuration within the limits, which meets every hard goal. Infeasible ones hold
+a hard goal, or two that contradict each other, that no configuration meets; `Case.flaw` says which. Problem k is the
+same in every process.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ class Case:
     """The goals with their open targets filled in: what the answer is checked against."""
     seed: np.ndarray | None
     flaw: str | None
-    """Why no posture meets the musts; None where one does."""
+    """Why no configuration meets the hard goals; None where one does."""
     hidden: np.ndarray
-    """The posture that feasible problems were made from."""
+    """The configuration that feasible problems were made from."""
 
     def __repr__(self) -> str:
         goals = ", ".join(map(repr, self.complete))
@@ -127,7 +128,7 @@ def _open(goal: mg.Goal, name: str, robot: Robot) -> tuple[mg.Goal, Any] | None:
 
 @dataclass
 class _Draw:
-    """A robot at a hidden posture, and the dice."""
+    """A robot at a hidden configuration, and the dice."""
 
     robot: Robot
     rng: np.random.Generator
@@ -245,7 +246,7 @@ def _side(d: _Draw) -> mg.Goal:
     link, options, pose = d.frame()
     axis, direction = d.unit(), d.unit()
     sign = -1.0 if (pose[:3, :3] @ axis) @ direction > 0 else 1.0
-    return mg.Side(link, axis, sign * direction, **options)
+    return mg.AvoidDirection(link, axis, sign * direction, **options)
 
 
 def _look_at(d: _Draw) -> mg.Goal:
@@ -320,7 +321,7 @@ def _scan(d: _Draw) -> mg.Goal:
     direction = pose[:3, :3] @ axis
     distance = float(d.rng.uniform(0.02, 0.5))
     tilt = Rotation.from_rotvec(0.1 * d.rng.normal(size=3)).as_matrix()
-    return mg.Scan(
+    return mg.Viewpoint(
         link, pose[:3, 3] + distance * direction, -(tilt @ direction), (0.9 * distance, 1.1 * distance),
         float(d.rng.uniform(0.01, 0.5)), float(d.rng.uniform(0.5, 1.0)), axis, **options,
     )  # fmt: skip
@@ -382,7 +383,7 @@ def _project(d: _Draw) -> mg.Goal:
     turned = np.eye(4)
     turned[:3, :3] = Rotation.align_vectors(normal[None], np.array([[0.0, 0.0, 1.0]]))[0].as_matrix()
     turned[:3, 3] = pose[:3, 3] - (stand_off + 0.5 * size[2]) * normal
-    return mg.Project(link, axis, mk.Box(tuple(size)), stand_off, surface_pose=turned, **options)
+    return mg.ProjectOntoSurface(link, axis, mk.Box(tuple(size)), stand_off, surface_pose=turned, **options)
 
 
 def _joint_value(d: _Draw) -> mg.Goal:
@@ -398,7 +399,7 @@ def _joint_value(d: _Draw) -> mg.Goal:
 
 
 def _displacement_bound(d: _Draw) -> mg.Goal:
-    return mg.Displacement(
+    return mg.MinimalDisplacement(
         reference=d.q + d.rng.normal(scale=0.1, size=d.robot.dof), weights="equal", priority=0,
         tolerance=0.5 * math.sqrt(d.robot.dof),
     )  # fmt: skip
@@ -411,11 +412,11 @@ def _avoid_limits(d: _Draw) -> mg.Goal | None:
 
 
 def _center(d: _Draw) -> mg.Goal | None:
-    return mg.Center(weights="equal") if np.isfinite(d.robot.upper - d.robot.lower).any() else None
+    return mg.CenterJoints(weights="equal") if np.isfinite(d.robot.upper - d.robot.lower).any() else None
 
 
 def _displacement(d: _Draw) -> mg.Goal:
-    return mg.Displacement(weight=float(d.rng.uniform(0.01, 1.0)))
+    return mg.MinimalDisplacement(weight=float(d.rng.uniform(0.01, 1.0)))
 
 
 def _manipulability(d: _Draw) -> mg.Goal | None:
@@ -426,7 +427,7 @@ def _manipulability(d: _Draw) -> mg.Goal | None:
 
 
 def _effort(d: _Draw) -> mg.Goal:
-    return mg.Effort()
+    return mg.GravityTorque()
 
 
 def _preferred_position(d: _Draw) -> mg.Goal:
@@ -468,7 +469,9 @@ def _turned_against(d: _Draw) -> list[mg.Goal]:
     axis = d.unit()
     away = pose[:3, :3] @ axis
     second = (
-        mg.Cone(link, axis, -away, 1.0, **options) if d.rng.uniform() < 0.5 else mg.Side(link, axis, away, **options)
+        mg.Cone(link, axis, -away, 1.0, **options)
+        if d.rng.uniform() < 0.5
+        else mg.AvoidDirection(link, axis, away, **options)
     )
     return [mg.Orientation(link, pose[:3, :3], **options), second]
 
@@ -556,5 +559,5 @@ _FLAWS: list[Builder] = [
 
 _OPENABLE = (
     mg.Pose, mg.Position, mg.Orientation, mg.AlignAxis, mg.LookAt, mg.Line, mg.Plane, mg.Distance, mg.MaxDistance,
-    mg.MinDistance, mg.Pivot, mg.JointValue, mg.Side, mg.PointDistance, mg.Touch,
+    mg.MinDistance, mg.Pivot, mg.JointValue, mg.AvoidDirection, mg.PointDistance, mg.Touch,
 )  # fmt: skip

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import memetik as mk
+from memetik.bench.scenarios.surroundings import MOVED_TANK_POSE, allow_touch, make_surroundings
+from memetik.collision.allowed_pairs import pairs_always_within
 from memetik.errors import GoalError, InvalidInputError
+from memetik.geometry.transforms import transform
 from memetik.goals.pose import Pose
-from memetik.robot.transforms import transform
-from memetik.scene.allowed import pairs_always_within
-from memetik.scene.surroundings import MOVED_TANK_POSE, allow_touch, make_surroundings
 
 pytest.importorskip("coal")
 
@@ -38,22 +38,22 @@ def reaches(problem: mk.Problem, q: np.ndarray, target: np.ndarray) -> bool:
 def test_the_mouth_of_a_tank_is_found_without_being_pointed_out(elise, pose):
     problem, surroundings = tank(elise, pose=pose)
     mouth = surroundings.metadata["opening"]
-    assert problem.confinement is not None
+    assert problem.collision_context is not None
     for point in surroundings.metadata["points"]:
-        opening = problem.confinement.opening_behind(point)
+        opening = problem.collision_context.opening_behind(point)
         assert opening is not None
         away = opening.point - mouth["centre"]
         assert np.linalg.norm(away - (away @ mouth["axis"]) * mouth["axis"]) < 0.004
         assert abs(away @ mouth["axis"]) < 0.05
         assert opening.radius == pytest.approx(0.5 * mouth["diameter"], abs=0.004)
-    assert problem.confinement.opening_behind(mouth["centre"] - 0.05 * mouth["axis"]) is None
+    assert problem.collision_context.opening_behind(mouth["centre"] - 0.05 * mouth["axis"]) is None
 
 
 def test_open_vessels_have_no_opening_to_pass_through():
     surroundings = make_surroundings("Barrel", count=40)
     problem = mk.Problem(mk.load_robot("ur10"), [Pose("tool0")], scene=surroundings.scene)
-    assert problem.confinement is not None
-    assert all(problem.confinement.opening_behind(point) is None for point in surroundings.metadata["points"])
+    assert problem.collision_context is not None
+    assert all(problem.collision_context.opening_behind(point) is None for point in surroundings.metadata["points"])
 
 
 def test_moving_a_tank_moves_its_opening(elise):
@@ -184,7 +184,7 @@ def test_links_that_are_always_near_do_not_forbid_a_margin():
         assert model.distance(solution.q) >= 0.02
 
 
-def test_the_nearest_free_posture_is_returned_where_the_target_is_in_the_way():
+def test_the_nearest_free_configuration_is_returned_where_the_target_is_in_the_way():
     robot = mk.load_robot("panda")
     scene = mk.Scene()
     scene.add_box("table", (1.0, 1.0, 0.2), transform((0.8, 0.0, 0.1)))
@@ -203,14 +203,14 @@ def test_the_nearest_free_posture_is_returned_where_the_target_is_in_the_way():
 
 def test_exact_geometry_is_prepared_before_the_first_solve(elise):
     problem, surroundings = tank(elise)
-    assert problem.confinement is not None
-    before = problem.confinement.preparation_time
+    assert problem.collision_context is not None
+    before = problem.collision_context.preparation_time
     assert before > 0.0
     problem.solve(surroundings.targets[0])
-    assert problem.confinement.preparation_time == before
+    assert problem.collision_context.preparation_time == before
     problem.scene.add_box("box", (0.1, 0.1, 0.1), transform((0.0, -1.0, 0.5)))
     problem.solve(surroundings.targets[0])
-    assert problem.confinement.preparation_time > before
+    assert problem.collision_context.preparation_time > before
 
 
 def test_errors_in_stand_ins_come_through_from_a_batch():
@@ -231,9 +231,9 @@ def test_the_time_for_contacts_is_told_apart(elise):
     assert free.profile["contacts"] == 0.0
 
 
-def test_a_posture_that_nothing_moves_is_checked_for_contacts_too():
+def test_a_configuration_that_nothing_moves_is_checked_for_contacts_too():
     panda = mk.load_robot("panda")
     for x, is_free in ((0.3, False), (3.0, True)):
         scene = mk.Scene()
         scene.add_box("block", size=(1.0, 1.0, 1.0), pose=transform((x, 0.0, 0.5)))
-        assert mk.Problem(panda, [mk.Center()], scene=scene).solve().success == is_free
+        assert mk.Problem(panda, [mk.CenterJoints()], scene=scene).solve().success == is_free

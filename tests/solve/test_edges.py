@@ -59,9 +59,9 @@ def test_answers_stay_within_half_a_turn_of_the_seed_where_limits_allow(name: st
     link = robot.tips[0]
     problem = Problem(robot, [Pose(link)])
     rng = np.random.default_rng(3)
-    turning = [k for k in problem._core.variables if robot.turning[k]]
+    turning = [k for k in problem.core.variables if robot.turning[k]]
     for _ in range(50):
-        # A posture near the seed: no joint has a reason to be more than half a turn away.
+        # A configuration near the seed: no joint has a reason to be more than half a turn away.
         seed = robot.random(rng)
         seed[robot.continuous] += 2.0 * math.pi * rng.integers(-3, 4, size=int(robot.continuous.sum()))
         goal = np.clip(seed + rng.normal(scale=0.05, size=robot.dof), robot.lower, robot.upper)
@@ -117,7 +117,7 @@ def test_quaternions_of_either_sign_are_the_same_target(panda: Robot):
     np.testing.assert_array_equal(answers[0].q, answers[1].q)
 
 
-def test_targets_out_of_reach_are_not_solved_and_the_nearest_posture_is_near(panda: Robot):
+def test_targets_out_of_reach_are_not_solved_and_the_nearest_configuration_is_near(panda: Robot):
     problem = Problem(panda, [Position("panda_hand")])
     for direction in np.eye(3):
         solution = problem.solve(10.0 * direction, timeout=0.1)
@@ -129,6 +129,7 @@ def test_targets_out_of_reach_are_not_solved_and_the_nearest_posture_is_near(pan
 
 
 @pytest.mark.parametrize("name", ["ur5", "iiwa14", "panda", "chain"])
+@pytest.mark.clock
 def test_singular_starts_are_left(name: str):
     robot = mk.load_robot(name)
     problem = Problem(robot, [Pose(robot.tip)])
@@ -188,7 +189,7 @@ def test_chains_of_200_joints_are_solved():
         np.testing.assert_allclose(robot.pose("tip", solution.q), reachable(robot, "tip", k), atol=2e-5)
 
 
-def test_no_time_still_gives_a_posture(problem: Problem, panda: Robot):
+def test_no_time_still_gives_a_configuration(problem: Problem, panda: Robot):
     solution = problem.solve(reachable(panda, "panda_hand", 3) + 0.0, timeout=0.0)
     assert np.isfinite(solution.q).all()
     assert panda.within_limits(solution.q)
@@ -198,7 +199,7 @@ def test_no_time_still_gives_a_posture(problem: Problem, panda: Robot):
     assert few.evaluations < problem.solve(far, timeout=0.05).evaluations
 
 
-def test_one_evaluation_still_gives_a_posture(problem: Problem, panda: Robot):
+def test_one_evaluation_still_gives_a_configuration(problem: Problem, panda: Robot):
     solution = problem.solve(mk.transform((5.0, 0.0, 0.0)), evaluations=1)
     assert not solution.success
     assert panda.within_limits(solution.q)
@@ -279,6 +280,7 @@ def test_a_predicate_is_asked_until_it_agrees(problem: Problem, panda: Robot):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.clock
 def test_ctrl_c_ends_a_solve():
     code = """
 import memetik as mk

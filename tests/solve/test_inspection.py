@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import memetik as mk
+from memetik.bench.scenarios.surroundings import make_surroundings
 from memetik.errors import InvalidInputError
-from memetik.robot.transforms import transform
-from memetik.scene.spots import surface_spots
-from memetik.scene.surroundings import make_surroundings
-from memetik.solve.inspection import _cover, inspect
+from memetik.geometry.transforms import transform
+from memetik.scene.surface_points import sample_surface
+from memetik.solve.inspection import _cover, plan_inspection
 
 pytest.importorskip("coal")
 
@@ -17,7 +17,7 @@ def angle(a, b) -> float:
     return float(np.arccos(np.clip(a @ b / np.linalg.norm(a) / np.linalg.norm(b), -1.0, 1.0)))
 
 
-def test_postures_see_their_spots_from_within_the_tolerances():
+def test_configurations_see_their_spots_from_within_the_tolerances():
     robot = mk.load_robot("elise")
     found = make_surroundings("HydrogenTank", count=1)
     inner = {"low": (-0.1, 1.08, 0.4), "high": (0.1, 1.48, 0.6)}
@@ -26,8 +26,10 @@ def test_postures_see_their_spots_from_within_the_tolerances():
     def inwards(points, normals):
         return ((axis - points) * (1, 0, 1) * normals).sum(axis=1) > 0.0
 
-    spots = surface_spots(found.scene, "tank", count=30, where=inwards, **inner)
-    result = inspect(robot, found.scene, spots, distance=(0.01, 0.03), view_angle=0.2, incidence_angle=0.4, timeout=5.0)
+    spots = sample_surface(found.scene, "tank", count=30, where=inwards, **inner)
+    result = plan_inspection(
+        robot, found.scene, spots, distance=(0.01, 0.03), view_angle=0.2, incidence_angle=0.4, timeout=5.0
+    )
     assert result.reached.all()
     assert result.coverage == 1.0
     model = mk.CollisionModel(robot, found.scene)
@@ -48,12 +50,12 @@ def test_what_is_hidden_is_not_seen():
     scene = mk.Scene()
     scene.add_box("plate", (0.2, 0.2, 0.01), transform((0.5, 0.0, 0.3)))
     top = {"where": lambda p, n: n[:, 2] > 0.9}
-    spots = surface_spots(scene, "plate", count=12, **top)
+    spots = sample_surface(scene, "plate", count=12, **top)
     options = {"link": "panda_hand_tcp", "distance": (0.05, 0.2)}
-    open_ = inspect(robot, scene, spots, **options, timeout=5.0)
+    open_ = plan_inspection(robot, scene, spots, **options, timeout=5.0)
     assert open_.reached.all()
     scene.add_box("cover", (0.3, 0.3, 0.002), transform((0.5, 0.0, 0.32)))
-    hidden = inspect(robot, scene, spots, **options, timeout=0.05)
+    hidden = plan_inspection(robot, scene, spots, **options, timeout=0.05)
     assert not hidden.reached.any()
     assert not hidden.seen.any()
     assert hidden.coverage == 0.0
@@ -66,5 +68,5 @@ def test_a_cover_takes_what_adds_most_first():
 
 
 def test_spots_of_another_kind_are_refused():
-    with pytest.raises(InvalidInputError, match="surface_spots"):
-        inspect(mk.load_robot("ur5"), mk.Scene(), np.zeros((3, 3)))  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="sample_surface"):
+        plan_inspection(mk.load_robot("ur5"), mk.Scene(), np.zeros((3, 3)))  # type: ignore[arg-type]

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import memetik as mk
 from memetik.errors import GoalError, InvalidInputError, UnknownNameError
-from memetik.goals import AvoidLimits, Center, Goal, LookAt, Pose, Position
+from memetik.goals import AvoidLimits, CenterJoints, Goal, LookAt, Pose, Position
 from memetik.solve.problem import Problem
 from memetik.solve.tracker import Tracker
 
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785, 0.02])
-"""A usual posture of Panda."""
+"""A usual configuration of Panda."""
 
 
 @pytest.fixture(scope="module")
@@ -39,22 +39,22 @@ def two_links() -> mk.Robot:
 
 
 def run(tracker: Tracker, targets: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Postures (N + 1, dof), the first of them where the tracker was, and errors (N,)."""
-    postures, errors = [tracker.q], []
+    """Configurations (N + 1, dof), the first of them where the tracker was, and errors (N,)."""
+    configurations, errors = [tracker.q], []
     for target in targets:
         step = tracker.step(*target) if isinstance(target, tuple) else tracker.step(target)
-        postures.append(step.q)
+        configurations.append(step.q)
         errors.append(step.error)
-    return np.array(postures), np.array(errors)
+    return np.array(configurations), np.array(errors)
 
 
 def assert_within_limits(
-    robot: mk.Robot, postures: np.ndarray, dt: float, moving: np.ndarray | None = None, acceleration: Any = None
+    robot: mk.Robot, configurations: np.ndarray, dt: float, moving: np.ndarray | None = None, acceleration: Any = None
 ) -> None:
     """Position, velocity and acceleration of every joint, from rest (or from the velocity before) on."""
-    assert (postures >= robot.lower).all()
-    assert (postures <= robot.upper).all()
-    changes = np.diff(postures, axis=0)
+    assert (configurations >= robot.lower).all()
+    assert (configurations <= robot.upper).all()
+    changes = np.diff(configurations, axis=0)
     before = np.zeros((1, robot.dof)) if moving is None else moving[None] * dt
     pushes = np.diff(np.concatenate([before, changes]), axis=0)
     slack = 1e-12
@@ -64,7 +64,8 @@ def assert_within_limits(
 
 
 def smooth_motion(robot: mk.Robot, home: np.ndarray, span: float, steps: int, dt: float, seed: int) -> np.ndarray:
-    """Postures from rest at `home`: sines of up to `span`, at most at 80 % of velocity and acceleration limits."""
+    """Configurations from rest at `home`: sines of up to `span`, at most at 80 % of velocity and acceleration
+    limits."""
     rng = np.random.default_rng(seed)
     time = np.arange(steps) * dt
     eased = np.where(time < 1.0, time**3 - time**4 / 2, time - 0.5)
@@ -94,11 +95,11 @@ def test_smooth_motions_are_followed_without_lag(panda: mk.Robot) -> None:
     q = smooth_motion(panda, READY, 0.3, 600, dt, seed=1)
     targets = panda.pose("panda_hand", q)
     tracker = Tracker(Problem(panda, [Pose("panda_hand")]), seed=q[0], dt=dt)
-    postures, errors = run(tracker, targets[1:])
+    configurations, errors = run(tracker, targets[1:])
     assert errors.max() < 1e-5
-    reached = panda.pose("panda_hand", postures)
+    reached = panda.pose("panda_hand", configurations)
     assert np.linalg.norm(reached[:, :3, 3] - targets[:, :3, 3], axis=1).max() < 1e-4
-    assert_within_limits(panda, postures, dt)
+    assert_within_limits(panda, configurations, dt)
 
 
 def test_a_full_body_is_followed_with_four_poses() -> None:
@@ -108,11 +109,11 @@ def test_a_full_body_is_followed_with_four_poses() -> None:
     q = smooth_motion(robot, robot.neutral, 0.15, 300, dt, seed=2)
     targets = [robot.pose(tip, q) for tip in tips]
     tracker = Tracker(Problem(robot, [Pose(tip) for tip in tips]), seed=q[0], dt=dt)
-    postures, errors = run(tracker, list(zip(*(t[1:] for t in targets), strict=True)))
+    configurations, errors = run(tracker, list(zip(*(t[1:] for t in targets), strict=True)))
     assert errors.max() < 1e-4
-    assert_within_limits(robot, postures, dt)
+    assert_within_limits(robot, configurations, dt)
     untouched = [robot.joint_index(name) for name in ("neck_y", "head_z", "left_toes_y")]
-    np.testing.assert_array_equal(postures[:, untouched], np.tile(q[0, untouched], (len(q), 1)))
+    np.testing.assert_array_equal(configurations[:, untouched], np.tile(q[0, untouched], (len(q), 1)))
 
 
 ROBOTS = {
@@ -163,10 +164,10 @@ def test_no_stream_of_targets_makes_a_tracker_exceed_a_limit(
             for pose in poses:
                 pose[:3, 3] += rng.normal(size=3) * 0.5 * dt
         targets.append(tuple(pose.copy() for pose in poses))
-    postures, errors = run(tracker, targets)
-    assert np.isfinite(postures).all()
+    configurations, errors = run(tracker, targets)
+    assert np.isfinite(configurations).all()
     assert np.isfinite(errors).all()
-    assert_within_limits(robot, postures, dt, acceleration=math.inf if unlimited else None)
+    assert_within_limits(robot, configurations, dt, acceleration=math.inf if unlimited else None)
 
 
 def test_velocity_scales_bound_single_joints(panda: mk.Robot) -> None:
@@ -177,8 +178,8 @@ def test_velocity_scales_bound_single_joints(panda: mk.Robot) -> None:
         velocity_scale={"panda_joint1": 0.1, "panda_joint5": 0.0},
     )
     target = panda.pose("panda_hand", READY + np.array([0.5, 0.2, -0.3, 0.4, 0.5, 0.3, 0.2, 0.0]))
-    postures, _ = run(tracker, [target] * 100)
-    speeds = np.abs(np.diff(postures, axis=0)).max(axis=0) / 0.01
+    configurations, _ = run(tracker, [target] * 100)
+    speeds = np.abs(np.diff(configurations, axis=0)).max(axis=0) / 0.01
     assert speeds[0] <= 0.1 * panda.velocity[0] + 1e-9
     assert speeds[0] > 0.08 * panda.velocity[0]
     assert speeds[4] == 0.0
@@ -188,8 +189,8 @@ def test_a_target_that_jumps_is_reached_and_not_overshot(panda: mk.Robot) -> Non
     dt = 0.01
     tracker = Tracker(Problem(panda, [Pose("panda_hand")]), seed=READY, dt=dt)
     target = panda.pose("panda_hand", READY + np.array([0.6, 0.3, -0.2, 0.5, 0.3, 0.4, -0.5, 0.0]))
-    postures, errors = run(tracker, [target] * 250)
-    assert_within_limits(panda, postures, dt)
+    configurations, errors = run(tracker, [target] * 250)
+    assert_within_limits(panda, configurations, dt)
     arrived = int(np.argmax(errors < 1e-5))
     assert 0 < arrived * dt < 1.5
     assert errors[arrived:].max() < 1e-4
@@ -208,9 +209,9 @@ def test_joints_without_limits_cross_half_turns_smoothly(two_links: mk.Robot) ->
         pose[:2, 3] = [math.cos(0.3) + 0.7 * c, math.sin(0.3) + 0.7 * s]
         targets.append(pose)
     tracker = Tracker(Problem(two_links, [Pose("tip")]), seed=[0.3, 0.0], dt=dt, acceleration_scale=math.inf)
-    postures, errors = run(tracker, targets[1:])
+    configurations, errors = run(tracker, targets[1:])
     assert errors[2:].max() < 1e-5
-    np.testing.assert_allclose(postures[3:, 1], turns[3:], atol=1e-4)
+    np.testing.assert_allclose(configurations[3:, 1], turns[3:], atol=1e-4)
 
 
 @dataclass(frozen=True)
@@ -235,14 +236,14 @@ def test_targets_out_of_reach_are_approached_and_left_again(two_links: mk.Robot)
     elbow = math.acos((1.2**2 - 1.0 - 0.49) / 1.4)
     shoulder = 0.4 - math.atan2(0.7 * math.sin(elbow), 1.0 + 0.7 * math.cos(elbow))
     tracker = Tracker(Problem(two_links, [Position("tip")]), seed=[shoulder, elbow], dt=dt)
-    postures, errors = run(tracker, points)
-    assert_within_limits(two_links, postures, dt)
+    configurations, errors = run(tracker, points)
+    assert_within_limits(two_links, configurations, dt)
     held = slice(50 + 300 + 100, 50 + 300 + 150)
     # Stretched towards the target, the arm misses by the distance beyond 1.7 m.
     np.testing.assert_allclose(errors[held], 2.5 - 1.7, atol=2e-3)
-    assert np.abs(np.diff(postures[held], axis=0)).max() < 1e-3  # at rest, not swinging about the singular posture
+    assert np.abs(np.diff(configurations[held], axis=0)).max() < 1e-3  # at rest, not swinging about a singularity
     assert errors[-50:].max() < 1e-5
-    np.testing.assert_allclose(postures[-1], [shoulder, elbow], atol=1e-3)  # the elbow is on the side where it was
+    np.testing.assert_allclose(configurations[-1], [shoulder, elbow], atol=1e-3)  # the elbow stays on its side
 
 
 def test_a_limit_in_the_way_is_gone_around(two_links: mk.Robot) -> None:
@@ -254,14 +255,14 @@ def test_a_limit_in_the_way_is_gone_around(two_links: mk.Robot) -> None:
     problem = Problem(two_links, [Position("tip")])
     patient = Tracker(problem, seed=[shoulder, elbow], dt=dt, patience=math.inf)
     _, stuck = run(patient, points)
-    assert stuck[-1] > 0.1  # the shoulder ends at 3 rad: without another posture there is no way
+    assert stuck[-1] > 0.1  # the shoulder ends at 3 rad: without another configuration there is no way
     tracker = Tracker(problem, seed=[shoulder, elbow], dt=dt)
-    postures, errors = run(tracker, points)
-    assert_within_limits(two_links, postures, dt)
+    configurations, errors = run(tracker, points)
+    assert_within_limits(two_links, configurations, dt)
     assert errors[-1] < 1e-5
 
 
-def test_a_closed_path_ends_in_the_posture_where_it_began(panda: mk.Robot) -> None:
+def test_a_closed_path_ends_in_the_configuration_where_it_began(panda: mk.Robot) -> None:
     path = circle(panda.pose("panda_hand", READY), 0.15, 300)
     problem = Problem(panda, [Pose("panda_hand")])
     drift = {}
@@ -284,9 +285,9 @@ def test_preferences_are_met_in_the_freedom_that_the_goals_leave(panda: mk.Robot
     )
     run(twisted, [target] * 300)
     start = twisted.q
-    problem = Problem(panda, [Pose("panda_hand"), Center(weights="equal")])
+    problem = Problem(panda, [Pose("panda_hand"), CenterJoints(weights="equal")])
     tracker = Tracker(problem, seed=start, dt=0.01, reference_weight=0.0)
-    postures, errors = run(tracker, [target] * 1000)
+    configurations, errors = run(tracker, [target] * 1000)
     assert errors.max() < 1e-5
 
     def off_center(q: np.ndarray) -> float:
@@ -294,7 +295,7 @@ def test_preferences_are_met_in_the_freedom_that_the_goals_leave(panda: mk.Robot
 
     best = problem.solve(target, seed=start, refine=0.2, timeout=0.5)
     assert off_center(start) > off_center(best.q) + 0.05
-    assert off_center(postures[-1]) < off_center(best.q) + 1e-3
+    assert off_center(configurations[-1]) < off_center(best.q) + 1e-3
 
 
 def test_a_direction_is_preferred_while_a_point_is_followed(panda: mk.Robot) -> None:
@@ -314,10 +315,10 @@ def test_joints_that_no_goal_moves_follow_the_reference(panda: mk.Robot) -> None
     reference = READY.copy()
     reference[7] = 0.035
     tracker.reference = reference
-    postures, errors = run(tracker, [panda.pose("panda_hand", READY)] * 200)
-    assert postures[-1, 7] == pytest.approx(0.035, abs=1e-4)
+    configurations, errors = run(tracker, [panda.pose("panda_hand", READY)] * 200)
+    assert configurations[-1, 7] == pytest.approx(0.035, abs=1e-4)
     assert errors.max() < 1e-5
-    assert_within_limits(panda, postures, 0.01)
+    assert_within_limits(panda, configurations, 0.01)
 
 
 def test_a_blend_goes_part_of_the_way_to_the_reference_and_back(panda: mk.Robot) -> None:
@@ -344,14 +345,14 @@ def test_goals_come_and_go_while_the_motion_goes_on(panda: mk.Robot) -> None:
     q = smooth_motion(panda, READY, 0.3, 900, dt, seed=3)
     hands, elbows = panda.pose("panda_hand", q), panda.pose("panda_link4", q)[:, :3, 3]
     tracker = Tracker(Problem(panda, [Pose("panda_hand", name="hand")]), seed=q[0], dt=dt)
-    postures = [q[0]]
+    configurations = [q[0]]
 
     def go(steps: range, *names: str) -> float:
         worst = 0.0
         for k in steps:
             targets = {"hand": hands[k], "elbow": elbows[k]}
             step = tracker.step({name: targets[name] for name in names})
-            postures.append(step.q)
+            configurations.append(step.q)
             worst = max(worst, step.error)
         return worst
 
@@ -371,9 +372,9 @@ def test_goals_come_and_go_while_the_motion_goes_on(panda: mk.Robot) -> None:
     tracker.remove("hand")
     tracker.reference = READY
     for _ in range(300):
-        postures.append(tracker.step().q)
+        configurations.append(tracker.step().q)
     np.testing.assert_allclose(tracker.q, READY, atol=1e-4)
-    assert_within_limits(panda, np.array(postures), dt)
+    assert_within_limits(panda, np.array(configurations), dt)
 
 
 def test_the_nearer_of_two_conflicting_goals_is_the_one_with_more_weight(two_links: mk.Robot) -> None:
@@ -456,8 +457,8 @@ def test_smoothing_spreads_a_jump_over_steps(panda: mk.Robot) -> None:
     for smoothing in (0.0, 0.9):
         tracker = Tracker(problem, seed=READY, dt=0.01, smoothing=smoothing, acceleration_scale=math.inf)
         tracker.step(start)
-        postures, _ = run(tracker, [target] * 100)
-        places = panda.pose("panda_hand", postures)[:, :3, 3]
+        configurations, _ = run(tracker, [target] * 100)
+        places = panda.pose("panda_hand", configurations)[:, :3, 3]
         distances[smoothing] = np.linalg.norm(places - target[:3, 3], axis=1)
     assert distances[0.0][3] < 1e-6
     # Each step leaves nine tenths of the way.
@@ -473,8 +474,8 @@ def test_latency_is_made_up_for_by_prediction(two_links: mk.Robot) -> None:
     missed = {}
     for latency in (0.0, late * dt):
         tracker = Tracker(problem, seed=[0.0, 1.0], dt=dt, latency=latency)
-        postures, _ = run(tracker, points[:-late])
-        tips = two_links.pose("tip", postures[1:])[:, :3, 3]
+        configurations, _ = run(tracker, points[:-late])
+        tips = two_links.pose("tip", configurations[1:])[:, :3, 3]
         missed[latency] = float(np.linalg.norm(tips - points[late:], axis=1)[300:].max())
     assert missed[0.0] > 0.08
     assert missed[late * dt] < 0.3 * missed[0.0]
@@ -484,8 +485,8 @@ def test_outliers_are_ignored_until_they_last(panda: mk.Robot) -> None:
     start, wrong = panda.pose("panda_hand", READY), panda.pose("panda_hand", READY + 0.3)
     tracker = Tracker(Problem(panda, [Pose("panda_hand")]), seed=READY, dt=0.01, outlier=0.05, outlier_steps=5)
     stream = [start] * 10 + [wrong] * 5 + [start] * 10
-    postures, _ = run(tracker, stream)
-    np.testing.assert_allclose(postures, np.tile(READY, (len(postures), 1)), atol=1e-9)
+    configurations, _ = run(tracker, stream)
+    np.testing.assert_allclose(configurations, np.tile(READY, (len(configurations), 1)), atol=1e-9)
     run(tracker, [wrong] * 150)
     np.testing.assert_allclose(panda.pose("panda_hand", tracker.q), wrong, atol=1e-5)
 

@@ -14,8 +14,8 @@ import pinocchio
 from scipy.spatial.transform import Rotation
 
 from memetik import goals as mg
+from memetik.geometry.shapes import Capsule, Cylinder, Sphere
 from memetik.robot.robot import Robot
-from memetik.robot.shapes import Capsule, Cylinder, Sphere
 
 ROUNDING = 1e-8
 """Metres, radians: what two ways of computing the same may differ by."""
@@ -24,7 +24,7 @@ FREE = 2.0 * math.pi
 
 
 class World:
-    """Where a robot's links are in a posture, according to Pinocchio."""
+    """Where a robot's links are in a configuration, according to Pinocchio."""
 
     def __init__(self, robot: Robot, q: np.ndarray):
         self.robot, self.q = robot, q
@@ -75,7 +75,7 @@ def _model(robot: Robot) -> tuple[Any, ...]:
 
 
 def violations(goals: Sequence[mg.Goal], robot: Robot, q: np.ndarray, fixed: dict[str, float]) -> list[str]:
-    """What is wrong with an answer that claims to meet the musts among these goals; nothing, if it is true."""
+    """What is wrong with an answer that claims to meet the hard goals among these goals; nothing, if it is true."""
     found = []
     if not np.isfinite(q).all():
         return ["the answer is not finite"]
@@ -230,7 +230,7 @@ def _cone(goal: mg.Cone, world: World) -> float:
     return max(beyond, float(np.linalg.norm(frame[:3, 3] - goal.position)) - goal.position_tolerance)
 
 
-def _side(goal: mg.Side, world: World) -> float:
+def _side(goal: mg.AvoidDirection, world: World) -> float:
     return 0.5 * math.pi - _angle(world.frame(goal)[:3, :3] @ goal.axis, goal.direction) - goal.tolerance
 
 
@@ -288,7 +288,7 @@ def _to_piece(point: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
     return float(np.linalg.norm(a + along * side - point))
 
 
-def _scan(goal: mg.Scan, world: World) -> float:
+def _scan(goal: mg.Viewpoint, world: World) -> float:
     frame = world.frame(goal)
     to_spot = goal.point - frame[:3, 3]
     return max(
@@ -325,7 +325,7 @@ def _touch(goal: mg.Touch, world: World) -> float:
     return _outside(gap, (0.0, goal.tolerance))
 
 
-def _project(goal: mg.Project, world: World) -> float:
+def _project(goal: mg.ProjectOntoSurface, world: World) -> float:
     """On closed surfaces: where the ray along the axis enters, nearest to the link's point."""
     frame = world.frame(goal)
     start, axis = frame[:3, 3], frame[:3, :3] @ goal.axis
@@ -401,7 +401,7 @@ def _joint_function(goal: mg.JointFunction, world: World) -> float:
     return float(np.linalg.norm(values - goal.function(values))) - goal.tolerance
 
 
-def _displacement(goal: mg.Displacement, world: World) -> float:
+def _displacement(goal: mg.MinimalDisplacement, world: World) -> float:
     assert goal.weights == "equal"
     assert goal.joints is None
     return float(np.linalg.norm(world.q - goal.reference)) - goal.tolerance
@@ -433,7 +433,7 @@ _EXCESS: dict[type, Callable[[Any, World], float]] = {
     mg.PartialOrientation: _partial_orientation,
     mg.AlignAxis: _align_axis,
     mg.Cone: _cone,
-    mg.Side: _side,
+    mg.AvoidDirection: _side,
     mg.LookAt: _look_at,
     mg.Line: _line,
     mg.Plane: _plane,
@@ -441,12 +441,12 @@ _EXCESS: dict[type, Callable[[Any, World], float]] = {
     mg.MinDistance: _min_distance,
     mg.MaxDistance: _max_distance,
     mg.Pivot: _pivot,
-    mg.Scan: _scan,
+    mg.Viewpoint: _scan,
     mg.Balance: _balance,
     mg.PointDistance: _point_distance,
     mg.Touch: _touch,
-    mg.Project: _project,
+    mg.ProjectOntoSurface: _project,
     mg.JointValue: _joint_value,
     mg.JointFunction: _joint_function,
-    mg.Displacement: _displacement,
+    mg.MinimalDisplacement: _displacement,
 }

@@ -7,11 +7,15 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from memetik.studio.app import Studio
+from memetik.studio.panels.panel import Panel
+from memetik.studio.views.robot_view import RobotView, pose_of
+
+P = TypeVar("P", bound=Panel)
 
 SHOTS = Path(__file__).parents[2] / "out" / "studio"
 
@@ -39,7 +43,7 @@ class Person:
             viewport={"width": size[0], "height": size[1]}, accept_downloads=True, reduced_motion="reduce"
         )
         self.page = self.context.new_page()
-        self.page.set_default_timeout(60_000)
+        self.page.set_default_timeout(600_000)
         self.errors: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         # Shadows are pretty, and slow where a processor draws them.
@@ -47,7 +51,7 @@ class Person:
         known = set(studio.server.get_clients())
         self.page.goto(studio.address)
         self.page.wait_for_selector("canvas")
-        self.page.wait_for_selector("[data-studio=status]", timeout=60_000)
+        self.page.wait_for_selector("[data-studio=status]", timeout=600_000)
         wait_for(lambda: set(studio.server.get_clients()) - known, "the page is connected")
         self.client = studio.server.get_clients()[max(studio.server.get_clients())]
         close = self.page.get_by_text("Software WebGL rendering")
@@ -150,7 +154,7 @@ class Person:
         self.context.close()
 
 
-def wait_for(condition: Callable[[], Any], what: str, seconds: float = 60.0) -> Any:
+def wait_for(condition: Callable[[], Any], what: str, seconds: float = 600.0) -> Any:
     """Waits until something holds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -159,3 +163,17 @@ def wait_for(condition: Callable[[], Any], what: str, seconds: float = 60.0) -> 
             return found
         time.sleep(0.05)
     raise AssertionError(f"waited {seconds:g} s in vain: {what}")
+
+
+def panel_of(studio: Studio, kind: type[P]) -> P:
+    """The panel of a kind."""
+    return next(panel for panel in studio.panels if isinstance(panel, kind))
+
+
+def drawn_pose(view: RobotView, link: int) -> np.ndarray:
+    """Where a browser draws a link: its node's pose below those of the nodes above it."""
+    frames, pose = view._links, np.eye(4)
+    for index, path in frames.paths.items():  # from the base outwards
+        if f"{frames.paths[link]}/".startswith(f"{path}/"):
+            pose = pose @ pose_of(frames.nodes[index])
+    return pose

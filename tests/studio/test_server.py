@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from memetik.errors import InvalidInputError
-from memetik.studio.server import COOKIE, Gate, close_server, is_loopback, limit_uploads, open_server
+from memetik.studio.server import COOKIE, RequestFilter, close_server, is_loopback, limit_uploads, open_server
 
 
 def ask(address: str, path: str = "/", **headers: str) -> http.client.HTTPResponse:
     parts = urlsplit(address)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 0, timeout=10)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 0, timeout=600)
     connection.request("GET", path, headers=headers)
     return connection.getresponse()
 
@@ -109,7 +109,7 @@ def test_bad_tokens_and_ports_are_told() -> None:
 
 
 def test_the_gate_takes_any_name_where_it_listens_to_the_world() -> None:
-    gate = Gate("open-sesame", None)
+    gate = RequestFilter("open-sesame", None)
     assert gate.refuses("/", {"Host": "robot.lab:8080", "Cookie": f"{COOKIE}=open-sesame"}) is None
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from browser import drawn_pose
 
 import memetik as mk
-from memetik.robot.shapes import Box, Capsule, Cylinder, Sphere
-from memetik.scene.objects import Cone, Plane
-from memetik.scene.primitives import signed_distance
-from memetik.studio.drawing import creased, surface_of
-from memetik.studio.robot_view import Ghosts, RobotView, fitness_colors
-from memetik.studio.scene_view import SceneView, scene_distance
+from memetik.geometry.primitives import signed_distance
+from memetik.geometry.shapes import Box, Capsule, Cone, Cylinder, Plane, Sphere
 from memetik.studio.server import close_server, open_server
-from memetik.studio.setup import SetUp
+from memetik.studio.session.evolution import fitness_colors
+from memetik.studio.session.session import Session
+from memetik.studio.views.drawing import creased, surface_of
+from memetik.studio.views.robot_view import Ghosts, RobotView
+from memetik.studio.views.scene_view import SceneView, scene_distance
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def test_links_are_drawn_where_they_are(server, name: str) -> None:
         view.show(q)
         for link in robot.description.links:
             if link.collisions:
-                drawn = view.drawn_pose(robot.link_index(link.name))
+                drawn = drawn_pose(view, robot.link_index(link.name))
                 np.testing.assert_allclose(drawn, robot.pose(link.name, q), atol=2e-6)
     view.remove()
 
@@ -115,16 +116,16 @@ def test_a_missing_mesh_is_told_and_the_rest_is_drawn(server, tmp_path) -> None:
 
 
 def test_scenes_follow_their_content(server) -> None:
-    setup = SetUp("panda")
-    view = SceneView(server, setup.robot, lambda *_: None)
-    setup.add_object(Box((0.1, 0.1, 0.1)), mk.transform((0.5, 0.0, 0.1)), "a/b box")
-    setup.edit_scene("attach", lambda scene: scene.attach("cup", Sphere(0.03), link="panda_hand"))
-    view.show(setup.state.scene, setup.state.q)
+    session = Session("panda")
+    view = SceneView(server, session.robot, lambda *_: None)
+    session.add_object(Box((0.1, 0.1, 0.1)), mk.transform((0.5, 0.0, 0.1)), "a/b box")
+    session.edit_scene("attach", lambda scene: scene.attach("cup", Sphere(0.03), link="panda_hand"))
+    view.show(session.state.scene, session.state.q)
     nodes = {name: node for name, (_, node) in view._nodes.items()}
     np.testing.assert_allclose(nodes["a/b box"].position, (0.5, 0.0, 0.1))
-    np.testing.assert_allclose(nodes["cup"].position, setup.robot.pose("panda_hand", setup.state.q)[:3, 3])
-    setup.remove_object("a/b box")
-    view.show(setup.state.scene, setup.state.q)
+    np.testing.assert_allclose(nodes["cup"].position, session.robot.pose("panda_hand", session.state.q)[:3, 3])
+    session.remove_object("a/b box")
+    view.show(session.state.scene, session.state.q)
     assert list(view._nodes) == ["cup"]
     view.remove()
 

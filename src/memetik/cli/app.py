@@ -13,6 +13,8 @@ from typing import Any
 import typer
 
 from memetik.cli import bench, demo, doctor, fk, plan, reach, robots, run, setup, solve, studio, tune
+from memetik.cli.goal_words import GoalCommand
+from memetik.cli.options import command
 from memetik.errors import MemetikError
 
 VERBS: dict[str, Callable[..., Any]] = {
@@ -31,14 +33,14 @@ VERBS: dict[str, Callable[..., Any]] = {
 
 app = typer.Typer(
     name="memetik",
-    help="Robot postures from goals: inverse kinematics for any kinematic tree.",
+    help="Robot configurations from goals: inverse kinematics for any kinematic tree.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _name, _verb in VERBS.items():
-    app.command(_name, cls=solve.GoalCommand if _verb in (solve.solve, plan.plan) else None)(_verb)
+    app.command(_name, cls=GoalCommand if _name in ("solve", "plan") else None)(command(_verb))
 app.add_typer(bench.bench, name="bench")
 
 

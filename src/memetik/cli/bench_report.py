@@ -6,7 +6,9 @@ from pathlib import Path
 
 import typer
 
-from memetik.cli.output import JSON_OPTION, print_json, print_table
+from memetik.cli.options import JSON_OPTION
+from memetik.cli.output import check_outputs, print_files, print_json, print_table
+from memetik.progress import status
 
 
 def report(
@@ -22,23 +24,21 @@ def report(
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Report what came of the runs: curves, tables, views, and what a difference is worth."""
-    from memetik.bench.plots_style import PlotStyle, read_style
-    from memetik.bench.report import terminal_tables, write_report
-    from memetik.bench.store import Store
-    from memetik.cli.reach import check_outputs
+    from memetik.bench.report.plots_style import PlotStyle, read_style
+    from memetik.bench.report.report import terminal_tables, write_report
+    from memetik.bench.run.store import Store
 
     check_outputs(output, (".html", ".htm", ".pdf", ""))
     style = read_style(config) if config is not None else PlotStyle()
     style = style.narrowed(robot, scenario, solver)
     with Store(store, must_exist=True) as opened:
         if output:
-            with _status("drawing") as say:
-                written = write_report(opened, output, style, view=view, progress=say)
+            with status("drawing") as tell:
+                written = write_report(opened, output, style, view=view, progress=lambda case: tell(f"drawing: {case}"))
             if as_json:
                 print_json("memetik.bench.report/1", {"store": str(store), "files": [str(path) for path in written]})
             else:
-                for path in written:
-                    print(f"written: {path}")
+                print_files(written)
             return
         cases = list(terminal_tables(opened, style))
     if as_json:
@@ -56,21 +56,3 @@ def report(
         for line in findings:
             print(f"- {line}")
         print()
-
-
-def _status(what: str):
-    """Tells on a terminal what is being done."""
-    import sys
-    from contextlib import contextmanager
-
-    @contextmanager
-    def running():
-        if not sys.stderr.isatty():
-            yield None
-            return
-        from rich.console import Console
-
-        with Console(stderr=True).status(what) as status:
-            yield lambda case: status.update(f"{what}: {case}")
-
-    return running()

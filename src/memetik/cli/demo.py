@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from memetik.cli.output import JSON_OPTION, print_json, print_table, track
+from memetik.cli.options import OutputOptions
+from memetik.cli.output import print_json, print_table
+from memetik.progress import track
 
 PICTURE = "memetik-demo.png"
 
@@ -14,11 +16,11 @@ _TANK_TARGETS = 100
 _SEEDED = 7
 
 
-def demo(as_json: bool = JSON_OPTION) -> None:
+def demo(options: OutputOptions) -> None:
     """Solve random reachable targets on five robots and inside a tank, show how fast and how often, draw a picture."""
     rows = [_measure(*case) for case in track(_cases(), "solving")]
-    tank = _reach_into_tank(None if as_json else PICTURE)
-    if as_json:
+    tank = _reach_into_tank(None if options.as_json else PICTURE)
+    if options.as_json:
         print_json("memetik.demo/1", {"robots": rows, "tank": tank})
         return
     print_table(
@@ -28,7 +30,7 @@ def demo(as_json: bool = JSON_OPTION) -> None:
              f"{row['solves_per_second']:,.0f}")
             for row in rows
         ],
-        title=f"{_TARGETS:,} reachable targets each, from random postures, within 10 um and 10 urad, "
+        title=f"{_TARGETS:,} reachable targets each, from random configurations, within 10 um and 10 urad, "
         f"on {rows[0]['threads']} threads",
     )  # fmt: skip
     if tank is None:
@@ -48,7 +50,7 @@ def demo(as_json: bool = JSON_OPTION) -> None:
 
 
 def _reach_into_tank(picture: str | None) -> dict[str, Any] | None:
-    """Targets inside the tank, each from a random posture; None where geometry cannot be checked."""
+    """Targets inside the tank, each from a random configuration; None where geometry cannot be checked."""
     import importlib.util
 
     if importlib.util.find_spec("coal") is None:
@@ -56,9 +58,9 @@ def _reach_into_tank(picture: str | None) -> dict[str, Any] | None:
     import numpy as np
 
     import memetik as mk
-    from memetik.bench.viewer import link_poses, opened, placed, robot_parts, scene_parts
-    from memetik.bench.viewer_image import draw_parts, save_png
-    from memetik.scene.surroundings import allow_touch, hydrogen_tank
+    from memetik.bench.report.viewer import link_poses, opened, placed, robot_parts, scene_parts
+    from memetik.bench.report.viewer_image import draw_parts, save_png
+    from memetik.bench.scenarios.surroundings import allow_touch, hydrogen_tank
 
     robot, tank = mk.load_robot("elise"), hydrogen_tank(count=_TANK_TARGETS, rng=_SEEDED)
     scene = allow_touch(tank, ["tip"])
@@ -102,11 +104,11 @@ def _measure(name: str, group: str | None, links: tuple[str, ...]) -> dict[str, 
     robot = mk.load_robot(name) if group is None else mk.load_robot(name).group(group)
     problem = mk.Problem(robot, [mk.Pose(link) for link in links])
     rng = np.random.default_rng(_SEEDED)
-    postures, seeds = robot.random(rng, _TARGETS), robot.random(rng, _TARGETS)
-    targets = [robot.pose(link, postures) for link in links]
+    reached, seeds = robot.random(rng, _TARGETS), robot.random(rng, _TARGETS)
+    targets = [robot.pose(link, reached) for link in links]
     threads = os.cpu_count() or 1
     begin = time.perf_counter()
-    batch = problem.solve(*targets, seed=seeds, timeout=0.1, threads=threads)
+    batch = problem.solve_batch(*targets, seed=seeds, timeout=0.1, threads=threads)
     seconds = time.perf_counter() - begin
     return {
         "name": name,

@@ -3,38 +3,47 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import typer
 
-from memetik.cli.output import JSON_OPTION, print_json
+from memetik.cli.options import argument, json_option, option, search_path_option
+from memetik.cli.output import print_json
+
+if TYPE_CHECKING:
+    from memetik.robot.findings import Finding
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 
-def doctor(
-    file: str = typer.Argument(help="URDF, xacro or MJCF file, or the name of a bundled robot.", metavar="FILE"),
-    srdf: str | None = typer.Option(None, help="SRDF file; one beside FILE is found by itself."),
-    search_path: list[str] = typer.Option([], help="Folder that holds packages or meshes; repeatable."),
-    samples: int = typer.Option(2000, min=0, help="Postures in which contacts are looked for; 0 leaves that out."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Leave out infos."),
-    as_json: bool = JSON_OPTION,
-) -> None:
-    """Check a robot description. Exit code 1 if it has errors."""
-    from memetik.robot.doctor import diagnose
+@dataclass(frozen=True, kw_only=True)
+class DoctorOptions:
+    file: str = argument(..., "URDF, xacro or MJCF file, or the name of a bundled robot.", metavar="FILE")
+    srdf: str | None = option(None, "SRDF file; one beside FILE is found by itself.")
+    search_path: list[str] = search_path_option()
+    samples: int = option(2000, "Configurations that are checked for contacts; 0 leaves that out.", min=0)
+    quiet: bool = option(False, "Leave out infos.", "--quiet", "-q")
+    as_json: bool = json_option()
 
-    findings = diagnose(file, srdf=srdf, search_path=search_path, samples=samples)
-    if quiet:
+
+def doctor(options: DoctorOptions) -> None:
+    """Check a robot description. Exit code 1 if it has errors."""
+    from memetik.doctor import diagnose
+
+    findings = diagnose(options.file, srdf=options.srdf, search_path=options.search_path, samples=options.samples)
+    if options.quiet:
         findings = [finding for finding in findings if finding.severity != "info"]
     counts = Counter(finding.severity for finding in findings)
-    if as_json:
+    if options.as_json:
         listed = [finding.as_dict() for finding in findings]
-        print_json("memetik.doctor/1", {"file": file, "counts": dict(counts), "findings": listed})
+        print_json("memetik.doctor/1", {"file": options.file, "counts": dict(counts), "findings": listed})
     else:
-        _print_findings(file, findings)
+        _print_findings(options.file, findings)
     raise typer.Exit(1 if counts["error"] else 0)
 
 
-def _print_findings(file: str, findings: list) -> None:
+def _print_findings(file: str, findings: list[Finding]) -> None:
     import sys
 
     from rich.console import Console

@@ -1,38 +1,46 @@
-"""`memetik fk ROBOT`: where links are in a posture."""
+"""`memetik fk ROBOT`: poses of links in a configuration."""
 
 from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import typer
+from memetik.cli.options import json_option, option, robot_argument, search_path_option
+from memetik.cli.output import print_json, print_table
 
-from memetik.cli.output import JSON_OPTION, print_json, print_table
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
+
+    from memetik.robot.robot import Robot
 
 
-def fk(
-    robot: str = typer.Argument(help="Bundled name, or path of a URDF, xacro or MJCF file."),
-    q: str | None = typer.Option(None, help="All joint values in order, separated by blanks or commas."),
-    joints: list[str] = typer.Option([], help="NAME=VALUE; repeatable. Joints not named stay in the middle."),
-    link: list[str] = typer.Option([], help="Link to print; repeatable. Without it, the robot's tip."),
-    read: str | None = typer.Option(
-        None, "--input", help='JSON file ("-" for standard input) with "q" (one or many) or "joints", and "links".'
-    ),
-    search_path: list[str] = typer.Option([], help="Folder that holds packages or meshes; repeatable."),
-    as_json: bool = JSON_OPTION,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class FkOptions:
+    robot: str = robot_argument()
+    q: str | None = option(None, "All joint values in order, separated by blanks or commas.")
+    joints: list[str] = option([], "NAME=VALUE; repeatable. Joints not named stay in the middle.")
+    link: list[str] = option([], "Link to print; repeatable. Without it, the robot's tip.")
+    read: str | None = option(
+        None, 'JSON file ("-" for standard input) with "q" (one or many) or "joints", and "links".', "--input"
+    )
+    search_path: list[str] = search_path_option()
+    as_json: bool = json_option()
+
+
+def fk(options: FkOptions) -> None:
     """Forward kinematics: poses of links, in metres and radians, in the world's frame."""
     import memetik as mk
 
-    model = mk.load_robot(robot, search_path=search_path)
-    stated = _read_json(read) if read else {}
-    posture = _posture(model, q, joints, stated)
-    links = link or stated.get("links") or [model.tip]
-    poses = {name: model.pose(name, posture) for name in links}
-    if as_json:
+    robot = mk.load_robot(options.robot, search_path=options.search_path)
+    stated = _read_json(options.read) if options.read else {}
+    q = _configuration(robot, options, stated)
+    poses = {name: robot.pose(name, q) for name in options.link or stated.get("links") or [robot.tip]}
+    if options.as_json:
         described = {name: _describe(pose) for name, pose in poses.items()}
-        data = {"robot": model.name, "joint_names": list(model.joint_names), "q": posture, "poses": described}
+        data = {"robot": robot.name, "joint_names": list(robot.joint_names), "q": q, "poses": described}
         print_json("memetik.fk/1", data)
     else:
         _print_poses(poses)
@@ -56,52 +64,40 @@ def _read_json(path: str) -> dict[str, Any]:
     return data
 
 
-def _posture(model: Any, q: str | None, joints: list[str], stated: dict[str, Any]) -> Any:
-    """Given values of all joints, or those of some on top of the middle of the limits."""
-    import numpy as np
+def _configuration(robot: Robot, options: FkOptions, stated: dict[str, Any]) -> np.ndarray:
+    """Given values of all joints, or those of some with the others in the middle of their limits."""
+    from memetik.files.named_values import as_numbers, named_values
 
-    from memetik.errors import InvalidInputError
-
-    if q is not None:
-        return _as_numbers(q.replace(",", " ").split(), "--q", model)
+    if options.q is not None:
+        return _as_rows(options.q.replace(",", " ").split(), "--q", robot)
     if "q" in stated:
-        return _as_numbers(stated["q"], "'q'", model)
-    values = dict(stated.get("joints", {}))
-    for entry in joints:
-        name, equals, value = entry.partition("=")
-        if not equals:
-            raise InvalidInputError(f"--joints takes NAME=VALUE, not {entry!r}.")
-        try:
-            values[name.strip()] = float(value)
-        except ValueError:
-            raise InvalidInputError(f"--joints {entry!r}: {value!r} is not a number.") from None
-    return np.asarray(model.q(values))
+        return _as_rows(stated["q"], "'q'", robot)
+    named = as_numbers(named_values(options.joints, "--joints"), "--joints")
+    return robot.q({**stated.get("joints", {}), **named})
 
 
-def _as_numbers(values: Any, what: str, model: Any) -> Any:
+def _as_rows(values: ArrayLike, what: str, robot: Robot) -> np.ndarray:
     import numpy as np
 
     from memetik.errors import InvalidInputError
 
     try:
-        posture = np.array(values, dtype=float)
+        q = np.array(values, dtype=float)
     except (TypeError, ValueError):
         raise InvalidInputError(f"{what} must be numbers.") from None
-    if posture.ndim not in (1, 2) or posture.shape[-1] != model.dof:
-        names = ", ".join(model.joint_names)
-        raise InvalidInputError(
-            f"{what} needs {model.dof} numbers ({names}), not {posture.shape[-1] if posture.ndim else 1}."
-        )
-    return posture
+    if q.ndim not in (1, 2) or q.shape[-1] != robot.dof:
+        names = ", ".join(robot.joint_names)
+        raise InvalidInputError(f"{what} needs {robot.dof} numbers ({names}), not {q.shape[-1] if q.ndim else 1}.")
+    return q
 
 
-def _describe(pose: Any) -> Any:
+def _describe(pose: np.ndarray) -> dict[str, np.ndarray] | list[Any]:
     if pose.ndim == 3:
         return [_describe(single) for single in pose]
     return {"position": pose[:3, 3], "quaternion_xyzw": _quaternion(pose), "matrix": pose}
 
 
-def _print_poses(poses: dict[str, Any]) -> None:
+def _print_poses(poses: dict[str, np.ndarray]) -> None:
     rows = []
     for name, pose in poses.items():
         for index, single in enumerate(pose if pose.ndim == 3 else [pose]):
@@ -111,7 +107,7 @@ def _print_poses(poses: dict[str, Any]) -> None:
     print_table(("link", "position x, y, z (m)", "quaternion x, y, z, w"), rows)
 
 
-def _quaternion(pose: Any) -> Any:
+def _quaternion(pose: np.ndarray) -> np.ndarray:
     from scipy.spatial.transform import Rotation
 
     return Rotation.from_matrix(pose[:3, :3]).as_quat(canonical=True)

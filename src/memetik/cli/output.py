@@ -1,4 +1,4 @@
-"""What verbs print: JSON with a schema version, or tables for people. Progress only on a terminal."""
+"""What verbs print: JSON with a schema version, or tables for people."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, TypeVar
-
-import typer
-
-JSON_OPTION = typer.Option(False, "--json", help="Print JSON instead of text.")
-
-Item = TypeVar("Item")
+from pathlib import Path
+from typing import Any, Literal
 
 
 def print_json(schema: str, data: dict[str, Any]) -> None:
@@ -97,15 +92,21 @@ def _folded(columns: Sequence[_Column], keys: int, fits: int) -> Iterator[tuple[
             return
 
 
-def track(items: Sequence[Item], what: str) -> Iterator[Item]:
-    """Go through items with a progress bar on a terminal, and without one elsewhere."""
-    if not sys.stderr.isatty():
-        yield from items
-        return
-    from rich.console import Console
-    from rich.progress import track as rich_track
+def check_outputs(paths: Sequence[str], endings: tuple[str, ...]) -> None:
+    """Before hours of work, whether its result can be written at all."""
+    from memetik.errors import InvalidInputError
 
-    yield from rich_track(items, description=what, console=Console(stderr=True), transient=True)
+    for path in paths:
+        if Path(path).suffix.lower() not in endings:
+            raise InvalidInputError(f"-o takes files that end in {', '.join(filter(None, endings))}, not {path!r}.")
+        if not Path(path).absolute().parent.is_dir():
+            raise InvalidInputError(f"the folder of {path!r} does not exist.")
+
+
+def print_files(paths: Iterable[str | os.PathLike[str]]) -> None:
+    """Name the files that were written."""
+    for path in paths:
+        print(f"written: {path}")
 
 
 def _plain(value: Any) -> Any:

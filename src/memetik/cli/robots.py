@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from memetik.cli.output import JSON_OPTION, print_json, print_table
+from memetik.cli.options import OutputOptions
+from memetik.cli.output import print_json, print_table
 
 
-def robots(as_json: bool = JSON_OPTION) -> None:
+def robots(options: OutputOptions) -> None:
     """List the bundled robots."""
     from memetik.robot import bundled
 
     summaries = [bundled.summary(name) for name in bundled.names()]
-    if as_json:
+    if options.as_json:
         print_json("memetik.robots/1", {"robots": [asdict(summary) for summary in summaries]})
         return
     rows = [(s.name, s.dof, s.joints, s.links, ", ".join(s.tips), ", ".join(s.groups), s.title) for s in summaries]

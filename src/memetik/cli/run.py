@@ -2,65 +2,66 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from memetik.cli.output import JSON_OPTION, print_json, print_table
+from memetik.cli.options import argument, json_option, option, rng_option
+from memetik.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from memetik.motion.task_report import StepReport, TaskReport
+    from memetik.motion.execution.driver import Driver
+    from memetik.motion.tasks.report import StepReport, TaskReport
+    from memetik.motion.tasks.sequencer import Sequencer
 
 
-def run(
-    task: str = typer.Argument(help="Task file (TOML)."),
-    driver: str = typer.Option(
-        "simulation", help='"simulation" (physics), "exact" (without), or the address of a driver: tcp://host:port.'
-    ),
-    real_time: float | None = typer.Option(None, help="Speed beside the wall clock; as fast as it can by default."),
-    fault: list[str] = typer.Option(
-        [], help="Spoil the driver: stops-early, drops-points, few-points or few-points=N; repeatable."
-    ),
-    recoveries: int = typer.Option(5, min=0, help="How often a move may go on after something went wrong."),
-    teach: str | None = typer.Option(
-        None, help="Record the arm's present posture under this name in --postures, and do nothing else."
-    ),
-    postures: str = typer.Option("postures.toml", help="File of taught postures, for --teach."),
-    rng: int = typer.Option(0, help="Seed of the random numbers."),
-    picture: str | None = typer.Option(None, help="Write a PNG of the simulation at the end."),
-    as_json: bool = JSON_OPTION,
-) -> None:
-    """Run a task. Exit code 0 if all of it was done and every object is where it should be, 1 if not."""
-    from memetik.motion.sequencer import Sequencer
-    from memetik.motion.task_file import load_task
-
-    read = load_task(task)
-    sequencer = Sequencer(
-        read, driver, real_time=real_time, wrap=lambda d: _spoiled(d, fault, rng), rng=rng, recoveries=recoveries
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    task: str = argument(..., "Task file (TOML).")
+    driver: str = option(
+        "simulation", '"simulation" (physics), "exact" (without), or the address of a driver: tcp://host:port.'
     )
-    if teach is not None:
-        _teach(sequencer.driver, teach, postures, as_json)
+    real_time: float | None = option(None, "Speed relative to the wall clock; as fast as it can by default.")
+    fault: list[str] = option([], "Spoil the driver: stops-early, drops-points, few-points=N; repeatable.")
+    recoveries: int = option(5, "How often a move may go on after something went wrong.", min=0)
+    teach: str | None = option(None, "Record the arm's configuration under this name in --postures, and end.")
+    postures: str = option("postures.toml", "File of taught configurations, for --teach.")
+    rng: int = rng_option()
+    picture: str | None = option(None, "Write a PNG of the simulation at the end.")
+    as_json: bool = json_option()
+
+
+def run(options: RunOptions) -> None:
+    """Run a task. Exit code 0 if all of it was done and every object is where it should be, 1 if not."""
+    from memetik.motion.tasks.sequencer import Sequencer
+    from memetik.motion.tasks.task_file import load_task
+
+    read = load_task(options.task)
+    sequencer = Sequencer(
+        read, options.driver, real_time=options.real_time, wrap=lambda d: _spoiled(d, options.fault, options.rng),
+        rng=options.rng, recoveries=options.recoveries,
+    )  # fmt: skip
+    if options.teach is not None:
+        _teach(sequencer.driver, options.teach, options.postures, options.as_json)
         return
-    report = sequencer.run(None if as_json else _print_step)
-    if picture is not None:
-        _save_picture(sequencer, picture)
-    if as_json:
+    report = sequencer.run(None if options.as_json else _print_step)
+    if options.picture is not None:
+        _save_picture(sequencer, options.picture)
+    if options.as_json:
         print_json("memetik.run/1", _described(read.name, report))
     else:
         _print_end(report)
     raise typer.Exit(0 if report.success else 1)
 
 
-def _spoiled(driver: Any, faults: list[str], rng: int) -> Any:
+def _spoiled(driver: Driver, faults: list[str], rng: int) -> Driver:
     from memetik.errors import InvalidInputError, suggest
-    from memetik.motion.faults import DropsPoints, StopsEarly, TakesFewPoints
+    from memetik.files.named_values import as_number, named_words
+    from memetik.motion.execution.faults import DropsPoints, StopsEarly, TakesFewPoints
 
-    for fault in faults:
-        name, _, number = fault.partition("=")
-        try:
-            value = float(number) if number else None
-        except ValueError:
-            raise InvalidInputError(f"--fault {fault!r}: {number!r} is not a number.") from None
+    for name, number in named_words(faults).items():
+        value = None if number is None else as_number(number, f"--fault {name}")
         if name == "stops-early":
             driver = StopsEarly(driver, None, chance=0.5 if value is None else value, rng=rng)
         elif name == "drops-points":
@@ -73,8 +74,8 @@ def _spoiled(driver: Any, faults: list[str], rng: int) -> Any:
     return driver
 
 
-def _teach(driver: Any, name: str, path: str, as_json: bool) -> None:
-    from memetik.motion.task_file import teach
+def _teach(driver: Driver, name: str, path: str, as_json: bool) -> None:
+    from memetik.motion.tasks.task_file import teach
 
     values = dict(zip(driver.joint_names, driver.state().q.tolist(), strict=True))
     teach(path, name, values)
@@ -121,7 +122,7 @@ def _described(name: str, report: TaskReport) -> dict[str, Any]:
     }
 
 
-def _save_picture(sequencer: Any, path: str) -> None:
+def _save_picture(sequencer: Sequencer, path: str) -> None:
     from memetik.errors import InvalidInputError
 
     if sequencer.simulation is None:

@@ -3,60 +3,60 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from memetik.cli.output import JSON_OPTION, print_json
+from memetik.cli.options import argument, json_option, option, rng_option, search_path_option
+from memetik.cli.output import print_json
+from memetik.progress import status
 
 if TYPE_CHECKING:
-    from memetik.motion.bring_up import SetupReport
+    from memetik.motion.execution.bring_up import BringUpReport
 
 
-def setup(
-    robot: str = typer.Argument(help="URDF, xacro or MJCF file, or the name of a bundled robot."),
-    output: str | None = typer.Option(None, "--output", "-o", help="File to write; ROBOT.setup.toml by default."),
-    srdf: str | None = typer.Option(None, help="SRDF file; one beside ROBOT is found by itself."),
-    search_path: list[str] = typer.Option([], help="Folder that holds packages or meshes; repeatable."),
-    group: str | None = typer.Option(None, help="Group of joints that is to be moved."),
-    tip: str | None = typer.Option(None, help="Link that is to be placed."),
-    samples: int = typer.Option(10_000, min=100, help="Postures in which self-collision is looked for."),
-    targets: int = typer.Option(200, min=1, help="Poses to solve."),
-    motions: int = typer.Option(20, min=1, help="Motions to plan."),
-    rng: int = typer.Option(0, help="Seed of the random numbers."),
-    as_json: bool = JSON_OPTION,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class SetupOptions:
+    robot: str = argument(..., "URDF, xacro or MJCF file, or the name of a bundled robot.")
+    output: str | None = option(None, "File to write; ROBOT.setup.toml by default.", "--output", "-o")
+    srdf: str | None = option(None, "SRDF file; one beside ROBOT is found by itself.")
+    search_path: list[str] = search_path_option()
+    group: str | None = option(None, "Group of joints that is to be moved.")
+    tip: str | None = option(None, "Link that is to be placed.")
+    samples: int = option(10_000, "Configurations that are checked for self-collision.", min=100)
+    targets: int = option(200, "Poses to solve.", min=1)
+    motions: int = option(20, "Motions to plan.", min=1)
+    rng: int = rng_option()
+    as_json: bool = json_option()
+
+
+def setup(options: SetupOptions) -> None:
     """Bring up a new arm: check it, find out what planning needs, try it, write one file that load_robot reads.
 
     Exit code 0 if every stage went well, 1 if one did not.
     """
-    from memetik.motion.bring_up import set_up
+    from memetik.motion.execution.bring_up import bring_up
 
-    options = {"group": group, "tip": tip, "samples": samples, "targets": targets, "motions": motions, "rng": rng}
-    with _shown() as watch:
-        report = set_up(robot, output, srdf=srdf, search_path=search_path, watch=watch, **options)
-    if as_json:
-        print_json("memetik.setup-report/1", _described(robot, report))
+    names = ("group", "tip", "samples", "targets", "motions", "rng")
+    asked = {name: getattr(options, name) for name in names}
+    with status("doctor") as watch:
+        report = bring_up(
+            options.robot,
+            options.output,
+            srdf=options.srdf,
+            search_path=options.search_path,
+            watch=watch,
+            **asked,
+        )
+    if options.as_json:
+        print_json("memetik.setup-report/1", _described(options.robot, report))
     else:
-        _print(robot, report)
+        _print(options.robot, report)
     raise typer.Exit(0 if report.ready else 1)
 
 
-@contextmanager
-def _shown() -> Iterator[Any]:
-    """A line on a terminal that names the stage at work."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("doctor") as status:
-        yield lambda stage: status.update(stage)
-
-
-def _described(robot: str, report: SetupReport) -> dict[str, Any]:
+def _described(robot: str, report: BringUpReport) -> dict[str, Any]:
     stages = [
         {"name": stage.name, "ok": stage.ok, "summary": stage.summary, "details": list(stage.details), **stage.figures}
         for stage in report.stages
@@ -69,7 +69,7 @@ def _described(robot: str, report: SetupReport) -> dict[str, Any]:
     }
 
 
-def _print(robot: str, report: SetupReport) -> None:
+def _print(robot: str, report: BringUpReport) -> None:
     from rich.console import Console
     from rich.text import Text
 

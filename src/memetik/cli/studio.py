@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import typer
+from dataclasses import dataclass
 
-from memetik.cli.output import JSON_OPTION, print_json
+from memetik.cli.options import argument, json_option, option
+from memetik.cli.output import print_json
 
 
-def studio(
-    robot: str = typer.Argument("panda", help="Bundled name, path of a URDF, xacro or MJCF file, or a saved set-up."),
-    scene: str | None = typer.Option(None, help="Scene file (TOML) to begin with."),
-    port: int | None = typer.Option(None, help="Port; by default 8080 or the next that is free. 0: any."),
-    host: str = typer.Option("127.0.0.1", help="Address to listen at; any but this machine's own needs a token."),
-    token: str | None = typer.Option(None, help='What a browser has to know; "auto" makes one.'),
-    no_browser: bool = typer.Option(False, "--no-browser", help="Do not open a browser."),
-    as_json: bool = JSON_OPTION,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class StudioOptions:
+    robot: str = argument("panda", "Bundled name, path of a URDF, xacro or MJCF file, or a saved session.")
+    scene: str | None = option(None, "Scene file (TOML) to begin with.")
+    port: int | None = option(None, "Port; by default 8080 or the next that is free. 0: any.")
+    host: str = option("127.0.0.1", "Address to listen at; any but this machine's own needs a token.")
+    token: str | None = option(None, 'What a browser has to know; "auto" makes one.')
+    no_browser: bool = option(False, "Do not open a browser.", "--no-browser")
+    as_json: bool = json_option()
+
+
+def studio(options: StudioOptions) -> None:
     """Open the studio and print its address. Ctrl-C ends it. Files are read and written below this folder only."""
     import signal
     import sys
@@ -24,19 +28,19 @@ def studio(
 
     from memetik.scene.scene import Scene
     from memetik.studio.app import Studio
-    from memetik.studio.setup import SetUp
+    from memetik.studio.session.session import Session
 
     ended = threading.Event()
-    around = None if scene is None else Scene.load(scene)
-    shown = SetUp.from_file(robot) if robot.endswith(".json") else robot
-    with Studio(shown, around, host=host, port=port, token=token) as opened:
+    around = None if options.scene is None else Scene.load(options.scene)
+    shown = Session.from_file(options.robot) if options.robot.endswith(".json") else options.robot
+    with Studio(shown, around, host=options.host, port=options.port, token=options.token) as opened:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: ended.set())
-        if as_json:
+        if options.as_json:
             print_json("memetik.studio/1", {"address": opened.address, "robot": opened.state.robot.name})
         else:
             print(f"memetik studio: {opened.address}")
         sys.stdout.flush()
-        if not no_browser:
+        if not options.no_browser:
             webbrowser.open(opened.address)
         ended.wait()

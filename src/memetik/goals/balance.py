@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from memetik._core import TermKind
 from memetik.errors import GoalError
-from memetik.goals.base import Goal, Kind, put
-from memetik.goals.checks import as_direction, as_number, as_points, as_positive
-from memetik.goals.compiler import Compiler
-from memetik.goals.place import frame_about
-from memetik.goals.pose import DEFAULT_TOLERANCE, as_vector
+from memetik.goals.arguments import Array, array_of, as_direction, as_number, as_points, as_positive, as_vector
+from memetik.goals.base import FieldChecks, Goal, set_fields
+from memetik.goals.compiler import GoalCompiler
+from memetik.goals.line_plane import frame_about
+from memetik.goals.pose import DEFAULT_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,64 +34,62 @@ class Balance(Goal):
     tolerance  metres.
     """
 
-    point: Any = None
-    line: Any = field(default=None, kw_only=True)
-    polygon: Any = field(default=None, kw_only=True)
-    gravity: Any = field(default=(0.0, 0.0, -1.0), kw_only=True)
+    point: ArrayLike | None = None
+    line: str | ArrayLike | None = field(default=None, kw_only=True)
+    polygon: ArrayLike | None = field(default=None, kw_only=True)
+    gravity: ArrayLike = field(default=(0.0, 0.0, -1.0), kw_only=True)
     margin: float = field(default=0.0, kw_only=True)
     tolerance: float = field(default=DEFAULT_TOLERANCE, kw_only=True)
     open_target: ClassVar[str | None] = "point"
+    field_checks: ClassVar[FieldChecks] = {
+        "gravity": as_direction,
+        "tolerance": as_positive,
+        "margin": as_number,
+        "polygon": as_points,
+        "point": as_vector,
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        put(self, gravity=as_direction(self.gravity, "the gravity of Balance"))
-        put(self, tolerance=as_positive(self.tolerance, "the tolerance of Balance"))
-        put(self, margin=as_number(self.margin, "the margin of Balance"))
         if self.polygon is None:
             self._check_point()
         else:
             if self.point is not None or self.line is not None:
                 raise GoalError("Balance is over a polygon, or over a point or line: not both.")
-            put(self, polygon=as_points(self.polygon, "the polygon of Balance"))
             self._sides()
 
     def _check_point(self) -> None:
         if self.margin != 0.0:
             raise GoalError("the margin of Balance is kept from the sides of a polygon, and none is given.")
-        if self.point is not None:
-            put(self, point=as_vector(self.point, "the point of Balance"))
         if self.line is not None:
             line = as_direction(self.line, "the line of Balance")
-            level = line - (line @ self.gravity) * self.gravity
+            gravity = array_of(self.gravity)
+            level = line - (line @ gravity) * gravity
             if np.linalg.norm(level) < 1e-6:
                 raise GoalError("the line of Balance runs along gravity; give a point instead.")
-            put(self, line=level / np.linalg.norm(level))
+            set_fields(self, line=level / np.linalg.norm(level))
 
     @property
     def is_open(self) -> bool:
         return self.point is None and self.polygon is None
 
-    def compile(self, compiler: Compiler) -> None:
+    def compile(self, compiler: GoalCompiler) -> None:
         if not compiler.robot.mass > 0.0:
             raise GoalError(f"Balance needs masses, and robot {compiler.robot.name!r} has none in its description.")
         if self.polygon is not None:
             normals, offsets = self._sides()
             data = np.concatenate([[len(normals)], np.column_stack([normals, offsets]).ravel()])
-            compiler.term(Kind.SUPPORT, data, label="distance", unit="m", rows=len(normals), tolerance=self.tolerance)
+            compiler.term(
+                TermKind.support, data, measure=("distance", "m"), rows=len(normals), tolerance=self.tolerance
+            )
             return
-        point = np.zeros(3) if self.point is None else self.point
-        line = np.zeros(3) if self.line is None else self.line
-        term = compiler.term(
-            Kind.BALANCE, np.concatenate([point, self.gravity, line]), label="distance", unit="m", rows=3,
-            tolerance=self.tolerance,
-        )  # fmt: skip
-        if self.point is None:
-            compiler.open("point", (3,), [(k, term, k) for k in range(3)])
+        data = np.concatenate([array_of(self.point), self.gravity, array_of(self.line)])
+        compiler.term(TermKind.balance, data, measure=("distance", "m"), tolerance=self.tolerance)
 
     def _sides(self) -> tuple[np.ndarray, np.ndarray]:
         """Outward normals (K, 3) and offsets (K,) of the polygon's sides, moved inwards by the margin."""
-        axes = frame_about(self.gravity)[:, :2]
-        corners = _hull(self.polygon @ axes)
+        axes = frame_about(array_of(self.gravity))[:, :2]
+        corners = _hull(array_of(self.polygon) @ axes)
         if len(corners) < 3:
             raise GoalError("the polygon of Balance has no area seen along gravity: its corners lie on one line.")
         along = np.roll(corners, -1, axis=0) - corners
@@ -126,7 +126,7 @@ def _has_inside(corners: np.ndarray, normals: np.ndarray, offsets: np.ndarray) -
     """Whether something of a polygon remains inside all of these sides: it is cut by one after the other."""
     for normal, offset in zip(normals, offsets, strict=True):
         height = corners @ normal - offset
-        cut = []
+        cut: list[Array] = []
         for k in range(len(corners)):
             here, there = height[k - 1], height[k]
             if here <= 0.0:

@@ -1,34 +1,36 @@
 """Goals of the user's own: in Python by subclassing Goal, or as compiled functions by CompiledGoal."""
 
-# numba marks its public names in no way that pyright knows.
-# pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+# numba has no types for functions on pointers.
+# pyright: reportUnknownLambdaType=false
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from importlib import import_module
+from typing import Any, ClassVar
 
 import numpy as np
 
+from memetik._core import TermKind
 from memetik.errors import GoalError, MissingExtraError
-from memetik.goals.base import Goal, Kind, put
-from memetik.goals.checks import as_positive
-from memetik.goals.compiler import Compiler
+from memetik.geometry.transforms import inverse, rotation_exp
+from memetik.goals.arguments import as_positive
+from memetik.goals.base import FieldChecks, Goal, set_fields
+from memetik.goals.compiler import GoalCompiler
 from memetik.goals.joints import joint_entries
 from memetik.goals.pose import DEFAULT_TOLERANCE
 from memetik.robot.robot import Robot
-from memetik.robot.transforms import inverse, rotation_exp
 
 _STEP = 1e-6  # of central differences, metres and radians
 _AXES = np.arange(3)
 _NOTHING = np.empty((0, 0))
-_TURNS = rotation_exp(_STEP * np.eye(3))  # about x, y, z by a step; their transposes turn back
+_ROTATIONS = rotation_exp(_STEP * np.eye(3))  # about x, y, z by a step; their transposes go back
 
 
 class UserTerm:
-    """Evaluates a user's goal at postures q (dof,): residual and its derivative by the entries of q it depends on."""
+    """Evaluates a user's goal at q (dof,): residual and its derivative by the entries of q it depends on."""
 
     def __init__(self, robot: Robot, goal: Goal):
         self.robot, self.goal = robot, goal
@@ -110,28 +112,29 @@ class UserTerm:
         count = n + 6 * k
         all_values = np.repeat(values[None], 2 * count, axis=0)
         all_poses = np.repeat(poses[None], 2 * count, axis=0)
-        for half, step, turns in ((0, _STEP, _TURNS), (count, -_STEP, np.swapaxes(_TURNS, 1, 2))):
+        for half, step, rotations in ((0, _STEP, _ROTATIONS), (count, -_STEP, np.swapaxes(_ROTATIONS, 1, 2))):
             all_values[half + np.arange(n), np.arange(n)] += step
             for link in range(k):
                 first = half + n + 6 * link
                 all_poses[first + _AXES, link, _AXES, 3] += step
-                all_poses[first + 3 + _AXES, link, :3, :3] = turns @ poses[link, :3, :3]
+                all_poses[first + 3 + _AXES, link, :3, :3] = rotations @ poses[link, :3, :3]
         results = np.asarray(self.goal.residuals(all_values, all_poses), dtype=float)
         if results.shape != (2 * count, self.rows):
             raise GoalError(
                 f"{type(self.goal).__name__}.residuals must return an array {(2 * count, self.rows)} for {2 * count} "
-                f"postures, not {results.shape}."
+                f"configurations, not {results.shape}."
             )
         slopes = ((results[:count] - results[count:]) / (2.0 * _STEP)).T
         return slopes[:, :n], slopes[:, n:].reshape(self.rows, k, 6)
 
 
-def add_user_term(compiler: Compiler, goal: Goal) -> None:
+def add_user_term(compiler: GoalCompiler, goal: Goal) -> None:
     """A term that the goal's own `residual` evaluates."""
     user = UserTerm(compiler.robot, goal)
     term = compiler.term(
-        Kind.CALLBACK, (), label="residual", unit="", rows=user.rows, entries=user.entries, tolerance=_tolerance(goal)
-    )
+        TermKind.callback, (), measure=("residual", ""), rows=user.rows, entries=user.entries,
+        tolerance=_tolerance(goal),
+    )  # fmt: skip
     compiler.callbacks[term] = user
 
 
@@ -178,14 +181,14 @@ class CompiledGoal(Goal):
     joint_names: Sequence[str] = field(default=(), kw_only=True)
     derivative: Callable[..., None] | None = field(default=None, kw_only=True)
     tolerance: float = field(default=DEFAULT_TOLERANCE, kw_only=True)
+    field_checks: ClassVar[FieldChecks] = {"tolerance": as_positive}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        put(self, tolerance=as_positive(self.tolerance, "the tolerance of CompiledGoal"))
         for name in ("link_names", "joint_names"):
             given = getattr(self, name)
-            put(self, **{name: (given,) if isinstance(given, str) else tuple(given)})
-        if isinstance(self.rows, bool) or not isinstance(self.rows, int) or not 1 <= self.rows <= 32:
+            set_fields(self, **{name: (given,) if isinstance(given, str) else tuple(given)})
+        if isinstance(self.rows, bool) or not isinstance(self.rows, int) or not 1 <= self.rows <= 32:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise GoalError(f"the rows of CompiledGoal are a whole number from 1 to 32, not {self.rows!r}.")
         if len(self.link_names) > 8:
             raise GoalError(f"CompiledGoal looks at no more than 8 links, not at {len(self.link_names)}.")
@@ -204,19 +207,19 @@ class CompiledGoal(Goal):
     def default_name(self) -> str:
         return getattr(self.function, "__name__", "compiled")
 
-    def compile(self, compiler: Compiler) -> None:
+    def compile(self, compiler: GoalCompiler) -> None:
         entries = _entries_in_order(compiler.robot, self.joint_names)
         if not entries and not self.link_names:
             raise GoalError("CompiledGoal depends on nothing that moves: let it name links or joints.")
-        frames = [compiler.point(link) for link in self.link_names]
+        frames = [compiler.frame(link) for link in self.link_names]
         n, k, m = len(entries), len(frames), self.rows
         functions = [_native(self.function, ((n,), (k, 4, 4), (m,)))]
         if self.derivative is not None:
             functions.append(_native(self.derivative, ((n,), (k, 4, 4), (m, n), (m, k, 6))))
-        put(self, _functions=functions)  # the core has only their addresses: they live as long as this goal
+        set_fields(self, _functions=functions)  # the core has only their addresses: they live as long as this goal
         addresses = [*(float(function.address) for function in functions), 0.0][:2]
         compiler.term(
-            Kind.COMPILED, [*addresses, k, n, *frames, *entries, *[-1] * n], label="residual", unit="", rows=m,
+            TermKind.compiled, [*addresses, k, n, *frames, *entries, *[-1] * n], measure=("residual", ""), rows=m,
             entries=entries, tolerance=self.tolerance,
         )  # fmt: skip
 
@@ -227,11 +230,10 @@ class CompiledGoal(Goal):
 def _native(function: Callable[..., None], shapes: Sequence[tuple[int, ...]]) -> Any:
     """The C function of a user's function on float64 arrays of these shapes; `address` is where it is."""
     try:
-        import numba  # pyright: ignore[reportMissingImports]
-        from numba import types  # pyright: ignore[reportMissingImports]
+        numba: Any = import_module("numba")
     except ImportError:
         raise MissingExtraError("numba", "numba", "CompiledGoal") from None
-
+    types, view = numba.types, numba.carray
     inner: Any = function if hasattr(function, "py_func") else numba.njit(function)
     name = getattr(function, "__name__", "the function")
     arguments = tuple(types.Array(types.float64, len(shape), "C") for shape in shapes)
@@ -246,20 +248,14 @@ def _native(function: Callable[..., None], shapes: Sequence[tuple[int, ...]]) ->
     signature = types.void(*[pointer] * len(shapes))
     if len(shapes) == 3:
         first, second, third = shapes
-
-        def call_three(a: Any, b: Any, c: Any) -> None:
-            inner(numba.carray(a, first), numba.carray(b, second), numba.carray(c, third))
-
-        return numba.cfunc(signature)(call_three)
+        return numba.cfunc(signature)(lambda a, b, c: inner(view(a, first), view(b, second), view(c, third)))
     first, second, third, fourth = shapes
-
-    def call_four(a: Any, b: Any, c: Any, d: Any) -> None:
-        inner(numba.carray(a, first), numba.carray(b, second), numba.carray(c, third), numba.carray(d, fourth))
-
-    return numba.cfunc(signature)(call_four)
+    return numba.cfunc(signature)(
+        lambda a, b, c, d: inner(view(a, first), view(b, second), view(c, third), view(d, fourth))
+    )
 
 
-def _check_parameters(function: Any, names: Sequence[str]) -> None:
+def _check_parameters(function: Callable[..., None], names: Sequence[str]) -> None:
     if not callable(function):
         raise GoalError(f"CompiledGoal needs a function of ({', '.join(names)}), not {function!r}.")
     parameters = inspect.signature(getattr(function, "py_func", function)).parameters

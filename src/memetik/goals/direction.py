@@ -1,34 +1,33 @@
-"""Where an axis of a link points: AlignAxis, Cone, Side, LookAt."""
+"""Where an axis of a link points: AlignAxis, Cone, AvoidDirection, LookAt."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from memetik.goals.base import Kind, put
-from memetik.goals.checks import LOOSE, as_angle, as_direction, as_positive, band_of
-from memetik.goals.compiler import Compiler, Frames
-from memetik.goals.pose import DEFAULT_TOLERANCE, ROTATION_SCALE, LinkGoal, add_position, as_vector
+from memetik._core import TermKind
+from memetik.geometry.transforms import pose
+from memetik.goals.arguments import LOOSE, UP, array_of, as_angle, as_direction, as_positive, as_vector, band_of
+from memetik.goals.base import FieldChecks
+from memetik.goals.compiler import GoalCompiler, TermFrames
+from memetik.goals.pose import DEFAULT_TOLERANCE, ROTATION_SCALE, LinkGoal, add_position
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AngleGoal(LinkGoal):
-    """A goal on how a link is turned.
+    """A goal on the orientation of a link.
 
     tolerance       radians.
-    rotation_scale  metres per radian: how much a turn weighs against a way.
+    rotation_scale  metres per radian: weight of rotation relative to translation.
     """
 
     tolerance: float = field(default=DEFAULT_TOLERANCE, kw_only=True)
     rotation_scale: float = field(default=ROTATION_SCALE, kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        put(self, tolerance=as_positive(self.tolerance, f"the tolerance of {type(self).__name__}"))
-        put(self, rotation_scale=as_positive(self.rotation_scale, f"the rotation_scale of {type(self).__name__}"))
+    field_checks: ClassVar[FieldChecks] = {"tolerance": as_positive, "rotation_scale": as_positive}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,22 +40,14 @@ class AlignAxis(AngleGoal):
     to    d in the world, or in the frame of `relative_to`: likewise. None: given at each solve.
     """
 
-    axis: Any = "z"
-    to: Any = None
+    axis: str | ArrayLike = "z"
+    to: str | ArrayLike | None = None
     open_target: ClassVar[str | None] = "to"
+    field_checks: ClassVar[FieldChecks] = {"axis": as_direction, "to": as_direction}
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        put(self, axis=as_direction(self.axis, "the axis of AlignAxis"))
-        if self.to is not None:
-            put(self, to=as_direction(self.to, "the direction `to` of AlignAxis"))
-
-    def compile(self, compiler: Compiler) -> None:
-        direction = np.array([0.0, 0.0, 1.0]) if self.to is None else self.to
-        frames = self.frames(compiler)
-        term = add_alignment(compiler, frames, self.axis, direction, self.tolerance, self.rotation_scale)
-        if self.to is None:
-            compiler.open("direction", (3,), [(k, term, 3 + k) for k in range(3)])
+    def compile(self, compiler: GoalCompiler) -> None:
+        frames, direction = self.frames(compiler), array_of(self.to, UP)
+        add_alignment(compiler, frames, array_of(self.axis), direction, self.tolerance, self.rotation_scale)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,41 +63,31 @@ class Cone(AngleGoal):
     position_tolerance  metres.
     """
 
-    axis: Any = "z"
-    direction: Any = None
+    axis: str | ArrayLike = "z"
+    direction: str | ArrayLike | None = None
     angle: float = 0.0
-    position: Any = None
+    position: ArrayLike | None = None
     position_tolerance: float = field(default=DEFAULT_TOLERANCE, kw_only=True)
     open_target: ClassVar[str | None] = "direction"
+    field_checks: ClassVar[FieldChecks] = {
+        "axis": as_direction, "angle": as_angle, "position_tolerance": as_positive, "direction": as_direction,
+        "position": as_vector,
+    }  # fmt: skip
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        put(self, axis=as_direction(self.axis, "the axis of Cone"), angle=as_angle(self.angle, "the angle of Cone"))
-        put(self, position_tolerance=as_positive(self.position_tolerance, "the position_tolerance of Cone"))
-        if self.direction is not None:
-            put(self, direction=as_direction(self.direction, "the direction of Cone"))
-        if self.position is not None:
-            put(self, position=as_vector(self.position, "the position of Cone"))
-
-    def compile(self, compiler: Compiler) -> None:
-        frames = self.frames(compiler)
-        direction = np.array([0.0, 0.0, 1.0]) if self.direction is None else self.direction
+    def compile(self, compiler: GoalCompiler) -> None:
+        frames, axis, direction = self.frames(compiler), array_of(self.axis), array_of(self.direction, UP)
         if self.angle < LOOSE:
             reach = self.angle + self.tolerance
-            term = add_alignment(compiler, frames, self.axis, direction, reach, self.rotation_scale)
+            add_alignment(compiler, frames, axis, direction, reach, self.rotation_scale)
         else:
             _, upper, bound = band_of((-self.angle, self.angle), self.tolerance)
-            term = add_cone(compiler, frames, self.axis, direction, (0.0, upper), bound, self.rotation_scale)
+            add_cone(compiler, frames, axis, direction, (0.0, upper), bound, self.rotation_scale)
         if self.position is not None:
-            pose = np.eye(4)
-            pose[:3, 3] = self.position
-            add_position(compiler, frames, pose, self.position_tolerance)
-        if self.direction is None:
-            compiler.open("direction", (3,), [(k, term, 3 + k) for k in range(3)])
+            add_position(compiler, frames, pose(position=array_of(self.position)), self.position_tolerance)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Side(AngleGoal):
+class AvoidDirection(AngleGoal):
     """An axis of the link points away from a direction: it makes at least a right angle with it.
 
     r = max(0, (R a).d), the sine of the angle by which the axis is on the wrong side.
@@ -115,24 +96,19 @@ class Side(AngleGoal):
     direction  d in the world, or in the frame of `relative_to`. None: given at each solve.
     """
 
-    axis: Any = "z"
-    direction: Any = None
+    stored_name: ClassVar[str] = "Side"
+
+    axis: str | ArrayLike = "z"
+    direction: str | ArrayLike | None = None
     open_target: ClassVar[str | None] = "direction"
+    field_checks: ClassVar[FieldChecks] = {"axis": as_direction, "direction": as_direction}
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        put(self, axis=as_direction(self.axis, "the axis of Side"))
-        if self.direction is not None:
-            put(self, direction=as_direction(self.direction, "the direction of Side"))
-
-    def compile(self, compiler: Compiler) -> None:
-        direction = np.array([0.0, 0.0, 1.0]) if self.direction is None else self.direction
-        term = compiler.term(
-            Kind.SIDE, np.concatenate([self.axis, direction]), label="angle", unit="rad", rows=1,
-            tolerance=self.tolerance, scale=self.rotation_scale, **self.frames(compiler),
+    def compile(self, compiler: GoalCompiler) -> None:
+        data = np.concatenate([self.axis, array_of(self.direction, UP)])
+        compiler.term(
+            TermKind.side, data, measure=("angle", "rad"), tolerance=self.tolerance, scale=self.rotation_scale,
+            frames=self.frames(compiler),
         )  # fmt: skip
-        if self.direction is None:
-            compiler.open("direction", (3,), [(k, term, 3 + k) for k in range(3)])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,61 +121,46 @@ class LookAt(AngleGoal):
     point  (3,) in the world, or in the frame of `relative_to`: a point of another link. None: given at each solve.
     """
 
-    axis: Any = "z"
-    point: Any = None
+    axis: str | ArrayLike = "z"
+    point: ArrayLike | None = None
     open_target: ClassVar[str | None] = "point"
+    field_checks: ClassVar[FieldChecks] = {"axis": as_direction, "point": as_vector}
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        put(self, axis=as_direction(self.axis, "the axis of LookAt"))
-        if self.point is not None:
-            put(self, point=as_vector(self.point, "the point of LookAt"))
-
-    def compile(self, compiler: Compiler) -> None:
-        frames = self.frames(compiler)
-        point = np.zeros(3) if self.point is None else self.point
+    def compile(self, compiler: GoalCompiler) -> None:
+        frames, axis, point = self.frames(compiler), array_of(self.axis), array_of(self.point)
         if self.tolerance > LOOSE:
-            term = add_view(compiler, frames, self.axis, point, self.tolerance, self.rotation_scale)
+            add_view(compiler, frames, axis, point, self.tolerance, self.rotation_scale)
         else:
-            term = compiler.term(
-                Kind.LOOK_AT, np.concatenate([self.axis, point]), label="angle", unit="rad", rows=3,
-                tolerance=self.tolerance, scale=self.rotation_scale, **frames,
+            compiler.term(
+                TermKind.look_at, np.concatenate([axis, point]), measure=("angle", "rad"),
+                tolerance=self.tolerance, scale=self.rotation_scale, frames=frames,
             )  # fmt: skip
-        if self.point is None:
-            compiler.open("point", (3,), [(k, term, 3 + k) for k in range(3)])
 
 
 def add_alignment(
-    compiler: Compiler, frames: Frames, axis: np.ndarray, direction: np.ndarray, tolerance: float, scale: float
+    compiler: GoalCompiler, frames: TermFrames, axis: np.ndarray, direction: np.ndarray, tolerance: float, scale: float
 ) -> int:
     """An axis along a direction: exactly, or within a cone where the tolerance is worth using. Returns the term."""
     if tolerance > LOOSE:
         _, upper, bound = band_of((-tolerance, tolerance), DEFAULT_TOLERANCE)
         return add_cone(compiler, frames, axis, direction, (0.0, upper), bound, scale)
-    data = np.concatenate([axis, direction])
-    return compiler.term(
-        Kind.ALIGN, data, label="angle", unit="rad", rows=3, tolerance=tolerance, scale=scale, **frames
-    )
+    data, measure = np.concatenate([axis, direction]), ("angle", "rad")
+    return compiler.term(TermKind.align, data, measure=measure, tolerance=tolerance, scale=scale, frames=frames)
 
 
 def add_cone(
-    compiler: Compiler,
-    frames: Frames,
-    axis: np.ndarray,
-    direction: np.ndarray,
-    angles: tuple[float, float],
-    tolerance: float,
-    scale: float,
-) -> int:
+    compiler: GoalCompiler, frames: TermFrames, axis: np.ndarray, direction: np.ndarray, angles: tuple[float, float],
+    tolerance: float, scale: float,
+) -> int:  # fmt: skip
     """The angle between an axis and a direction within a range. Returns the term."""
     data = np.concatenate([axis, direction, angles])
-    return compiler.term(Kind.CONE, data, label="angle", unit="rad", rows=1, tolerance=tolerance, scale=scale, **frames)
+    return compiler.term(TermKind.cone, data, measure=("angle", "rad"), tolerance=tolerance, scale=scale, frames=frames)
 
 
 def add_view(
-    compiler: Compiler, frames: Frames, axis: np.ndarray, point: np.ndarray, angle: float, scale: float
+    compiler: GoalCompiler, frames: TermFrames, axis: np.ndarray, point: np.ndarray, angle: float, scale: float
 ) -> int:
     """A point within an angle of an axis, seen from the link. Returns the term."""
     _, upper, bound = band_of((-angle, angle), DEFAULT_TOLERANCE)
     data = np.concatenate([axis, point, [min(upper, math.pi)]])
-    return compiler.term(Kind.VIEW, data, label="view", unit="rad", rows=1, tolerance=bound, scale=scale, **frames)
+    return compiler.term(TermKind.view, data, measure=("view", "rad"), tolerance=bound, scale=scale, frames=frames)

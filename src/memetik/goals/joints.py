@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from memetik._core import TermKind
 from memetik.errors import GoalError, UnknownNameError
-from memetik.goals.base import Goal, Kind, put
-from memetik.goals.checks import Range, as_positive, as_range, band_of
-from memetik.goals.compiler import Compiler
+from memetik.goals.arguments import Range, as_positive, as_range, band_of
+from memetik.goals.base import FieldChecks, Goal, set_fields
+from memetik.goals.compiler import GoalCompiler
 from memetik.goals.pose import DEFAULT_TOLERANCE
 from memetik.robot.robot import Robot
 
@@ -32,19 +33,17 @@ class JointValue(Goal):
     value: Range | None = None
     tolerance: float = field(default=DEFAULT_TOLERANCE, kw_only=True)
     open_target: ClassVar[str | None] = "value"
+    field_checks: ClassVar[FieldChecks] = {"tolerance": as_positive, "value": as_range}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.joint, str) or not self.joint:
+        if not isinstance(self.joint, str) or not self.joint:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise GoalError(f"JointValue needs the name of a joint, not {self.joint!r}.")
-        put(self, tolerance=as_positive(self.tolerance, "the tolerance of JointValue"))
-        if self.value is not None:
-            put(self, value=as_range(self.value, "the value of JointValue"))
 
     def default_name(self) -> str:
         return f"jointvalue_{self.joint}"
 
-    def compile(self, compiler: Compiler) -> None:
+    def compile(self, compiler: GoalCompiler) -> None:
         entry, multiplier, offset = joint_entry(compiler.robot, self.joint)
         lower, upper, bound = band_of(0.0 if self.value is None else self.value, self.tolerance)
         if self.value is None and (multiplier, offset) != (1.0, 0.0):
@@ -55,7 +54,7 @@ class JointValue(Goal):
         else:
             data = [multiplier, -offset / multiplier, lower, upper]
         unit = "rad" if compiler.robot.turning[entry] else "m"
-        term = compiler.term(Kind.JOINTS, data, label="value", unit=unit, rows=1, tolerance=bound, entries=[entry])
+        term = compiler.term(TermKind.joints, data, measure=("value", unit), tolerance=bound, entries=[entry])
         if self.value is None:
             compiler.open("number", (), [(0, term, 1)])
 
@@ -76,13 +75,14 @@ class JointFunction(Goal):
     function: Callable[[np.ndarray], Any]
     derivative: Callable[[np.ndarray], Any] | None = None
     tolerance: float = field(default=DEFAULT_TOLERANCE, kw_only=True)
+    field_checks: ClassVar[FieldChecks] = {"tolerance": as_positive}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.names, str) or not self.names or not all(isinstance(name, str) for name in self.names):
+        names_are_text = all(isinstance(name, str) for name in self.names)  # pyright: ignore[reportUnnecessaryIsInstance]
+        if isinstance(self.names, str) or not self.names or not names_are_text:
             raise GoalError(f"JointFunction needs a list of joints, not {self.names!r}.")
-        put(self, names=tuple(self.names))
-        put(self, tolerance=as_positive(self.tolerance, "the tolerance of JointFunction"))
+        set_fields(self, names=tuple(self.names))
         for name in ("function", "derivative"):
             given = getattr(self, name)
             if not callable(given) and not (name == "derivative" and given is None):
@@ -123,7 +123,7 @@ def joint_entries(robot: Robot, joints: Sequence[str] | None) -> list[int]:
     """Entries of q of these joints in the order of q; all where None. A joint's name stands for all of its axes."""
     if joints is None:
         return list(range(robot.dof))
-    entries = set()
+    entries: set[int] = set()
     for name in joints:
         if name in robot.joint_names:
             entries.add(robot.joint_index(name))

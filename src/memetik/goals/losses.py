@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, fields
 
+import numpy as np
+
+from memetik._core import LossKind, LossSpec
 from memetik.errors import GoalError
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Base class. `index` and `data` are what the core knows of a loss (native/loss.h)."""
+    """Base class. `kind` is what the core knows of a loss; its fields are the parameters (native/goals/loss.cpp)."""
 
-    index: ClassVar[int] = 0
+    kind = LossKind.square
 
     @property
-    def data(self) -> tuple[float, ...]:
-        return ()
+    def spec(self) -> LossSpec:
+        """The loss for the core."""
+        return LossSpec(kind=self.kind, parameters=np.array([getattr(self, f.name) for f in fields(self)], dtype=float))
 
-    def _check(self, **positive: float) -> None:
-        for name, value in positive.items():
-            if not 0.0 < value < float("inf"):
-                raise GoalError(f"{name} of {type(self).__name__} must be positive and finite, not {value!r}.")
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value: object = getattr(self, f.name)
+            if not (isinstance(value, int | float | np.integer | np.floating) and 0.0 < value < float("inf")):
+                raise GoalError(f"{f.name} of {type(self).__name__} must be positive and finite, not {value!r}.")
 
 
 @dataclass(frozen=True)
@@ -34,14 +38,7 @@ class Huber(Loss):
     """cost = s^2 up to `delta`, then 2 delta s - delta^2: far residuals count by their size, not its square."""
 
     delta: float
-    index: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        self._check(delta=self.delta)
-
-    @property
-    def data(self) -> tuple[float, ...]:
-        return (self.delta,)
+    kind = LossKind.huber
 
 
 @dataclass(frozen=True)
@@ -51,14 +48,7 @@ class Groove(Loss):
     width: float = 0.1
     growth: float = 10.0
     power: float = 2.0
-    index: ClassVar[int] = 2
-
-    def __post_init__(self) -> None:
-        self._check(width=self.width, growth=self.growth, power=self.power)
-
-    @property
-    def data(self) -> tuple[float, ...]:
-        return (self.width, self.growth, self.power)
+    kind = LossKind.groove
 
 
 @dataclass(frozen=True)
@@ -71,39 +61,23 @@ class Swamp(Loss):
     width: float
     steepness: float = 8.0
     growth: float = 0.1
-    index: ClassVar[int] = 3
-
-    def __post_init__(self) -> None:
-        self._check(width=self.width, steepness=self.steepness, growth=self.growth)
-
-    @property
-    def data(self) -> tuple[float, ...]:
-        return (self.width, self.steepness, self.growth)
+    kind = LossKind.swamp
 
 
 @dataclass(frozen=True)
 class SwampGroove(Loss):
-    """A swamp with a preference inside it: cost = swamp(s) + pull s^2."""
+    """A swamp with a slope inside it: cost = swamp(s) + pull s^2."""
 
     width: float
     steepness: float = 8.0
     growth: float = 0.1
     pull: float = 1.0
-    index: ClassVar[int] = 4
-
-    def __post_init__(self) -> None:
-        self._check(width=self.width, steepness=self.steepness, growth=self.growth, pull=self.pull)
-
-    @property
-    def data(self) -> tuple[float, ...]:
-        return (self.width, self.steepness, self.growth, self.pull)
+    kind = LossKind.swamp_groove
 
 
 @dataclass(frozen=True)
 class Hyperbola(Loss):
     """cost = 1 / (d - r)^2 for a distance d that should stay above r. For MinDistance only."""
-
-    index: ClassVar[int] = 0
 
 
 SQUARE = Square()

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from memetik._core import TermKind
 from memetik.errors import GoalError
-from memetik.goals.base import Goal, Kind, put
-from memetik.goals.checks import as_direction, as_positive, as_range
-from memetik.goals.compiler import Compiler
-from memetik.goals.pose import DEFAULT_TOLERANCE, as_vector
-from memetik.robot.transforms import as_pose, transform
+from memetik.goals.arguments import array_of, as_direction, as_offset, as_positive, as_segment, as_vector
+from memetik.goals.base import FieldChecks, Goal, set_fields
+from memetik.goals.compiler import GoalCompiler, TermFrames
+from memetik.goals.pose import DEFAULT_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,32 +35,30 @@ class Pivot(Goal):
     """
 
     link: str | Sequence[str]
-    point: Any = None
-    axis: Any = "z"
+    point: ArrayLike | None = None
+    axis: str | ArrayLike = "z"
     segment: tuple[float, float] | None = None
-    offset: Any = field(default=None, kw_only=True)
+    offset: ArrayLike | None = field(default=None, kw_only=True)
     relative_to: str | None = field(default=None, kw_only=True)
     tolerance: float = field(default=DEFAULT_TOLERANCE, kw_only=True)
     open_target: ClassVar[str | None] = "point"
+    field_checks: ClassVar[FieldChecks] = {
+        "axis": as_direction,
+        "tolerance": as_positive,
+        "point": as_vector,
+        "segment": as_segment,
+        "offset": as_offset,
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.link, str):
             names = tuple(self.link)
-            if len(names) < 2 or not all(isinstance(name, str) for name in names):
+            if len(names) < 2 or not all(isinstance(name, str) for name in names):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise GoalError(f"Pivot needs a link or the names of at least two links of a chain, not {self.link!r}.")
             if self.segment is not None or self.offset is not None:
                 raise GoalError("the pieces of a chain are given by its links; segment and offset are for one link.")
-            put(self, link=names)
-        put(self, axis=as_direction(self.axis, "the axis of Pivot"))
-        put(self, tolerance=as_positive(self.tolerance, "the tolerance of Pivot"))
-        if self.segment is not None:
-            put(self, segment=as_range(tuple(self.segment), "the segment of Pivot"))
-        if self.point is not None:
-            put(self, point=as_vector(self.point, "the point of Pivot"))
-        if self.offset is not None:
-            array = np.asarray(self.offset, dtype=float)
-            put(self, offset=transform(array) if array.shape == (3,) else as_pose(array, "the offset"))
+            set_fields(self, link=names)
 
     @property
     def links(self) -> Sequence[str]:
@@ -70,24 +69,21 @@ class Pivot(Goal):
         own = self.link if isinstance(self.link, str) else f"{self.link[0]}_{self.link[-1]}"
         return f"pivot_{own}"
 
-    def compile(self, compiler: Compiler) -> None:
-        point = np.zeros(3) if self.point is None else self.point
-        reference = compiler.reference(self.relative_to)
+    def compile(self, compiler: GoalCompiler) -> None:
+        point, reference = array_of(self.point), compiler.reference(self.relative_to)
         if isinstance(self.link, str):
             start, end = (-math.inf, math.inf) if self.segment is None else self.segment
-            kind, data, first = Kind.PIVOT, np.concatenate([self.axis, [start, end], point]), 5
-            frame = compiler.point(self.link, self.offset)
+            kind, data = TermKind.pivot, np.concatenate([self.axis, [start, end], point])
+            frame = compiler.frame(self.link, self.offset)
         else:
-            frames = [compiler.point(link) for link in self.link]
+            chain = [compiler.frame(link) for link in self.link]
             self._check_chain(compiler)
-            kind, data, first, frame = Kind.PIVOT_CHAIN, np.concatenate([point, [len(frames)], frames]), 0, frames[-1]
-        term = compiler.term(
-            kind, data, label="distance", unit="m", rows=3, tolerance=self.tolerance, frame=frame, reference=reference
-        )
-        if self.point is None:
-            compiler.open("point", (3,), [(k, term, first + k) for k in range(3)])
+            kind, data = TermKind.pivot_chain, np.concatenate([point, [len(chain)], chain])
+            frame = chain[-1]
+        frames = TermFrames(frame, reference)
+        compiler.term(kind, data, measure=("distance", "m"), tolerance=self.tolerance, frames=frames)
 
-    def _check_chain(self, compiler: Compiler) -> None:
+    def _check_chain(self, compiler: GoalCompiler) -> None:
         robot = compiler.robot
         for inner, outer in zip(self.link, self.link[1:], strict=False):
             if inner not in robot.ancestors(outer):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
+from numpy.typing import ArrayLike
 
+from memetik._core import TermKind
 from memetik.errors import GoalError
-from memetik.goals.base import Kind, put
-from memetik.goals.checks import Range, as_number, as_range, band_of
-from memetik.goals.compiler import Compiler
-from memetik.goals.geometry import GeometryGoal, link_geometry
-from memetik.goals.pose import as_vector
+from memetik.goals.arguments import Range, array_of, as_number, as_range, as_vector, band_of
+from memetik.goals.base import FieldChecks
+from memetik.goals.compiler import GoalCompiler
+from memetik.goals.link_geometry import GeometryGoal, link_geometry
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,27 +31,19 @@ class PointDistance(GeometryGoal):
     radius    metres: of the sphere about the point.
     """
 
-    point: Any = None
+    point: ArrayLike | None = None
     distance: Range = (-math.inf, 0.0)
     radius: float = field(default=0.0, kw_only=True)
     open_target: ClassVar[str | None] = "point"
+    field_checks: ClassVar[FieldChecks] = {"distance": as_range, "radius": as_number, "point": as_vector}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        put(self, distance=as_range(self.distance, "the distance of PointDistance"))
-        put(self, radius=as_number(self.radius, "the radius of PointDistance"))
         if self.radius < 0.0:
             raise GoalError(f"the radius of PointDistance must not be negative, not {self.radius!r}.")
-        if self.point is not None:
-            put(self, point=as_vector(self.point, "the point of PointDistance"))
 
-    def compile(self, compiler: Compiler) -> None:
-        point = np.zeros(3) if self.point is None else self.point
+    def compile(self, compiler: GoalCompiler) -> None:
         lower, upper, bound = band_of(self.distance, self.tolerance)
-        data = [link_geometry(compiler, self.link), *point, lower + self.radius, upper + self.radius]
-        term = compiler.term(
-            Kind.POINT_DISTANCE, data, label="distance", unit="m", rows=1, tolerance=bound,
-            frame=compiler.point(self.link), reference=compiler.reference(self.relative_to),
-        )  # fmt: skip
-        if self.point is None:
-            compiler.open("point", (3,), [(k, term, 1 + k) for k in range(3)])
+        data = [link_geometry(compiler, self.link), *array_of(self.point), lower + self.radius, upper + self.radius]
+        frames = self.frames(compiler)
+        compiler.term(TermKind.point_distance, data, measure=("distance", "m"), tolerance=bound, frames=frames)

@@ -1,4 +1,4 @@
-"""Where a link is and how it is turned: Pose, RelativePose, Position, Orientation."""
+"""Position and orientation of a link: Pose, RelativePose, Position, Orientation."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from memetik._core import TermKind
 from memetik.errors import GoalError
-from memetik.goals.base import Goal, Kind, put
-from memetik.goals.compiler import Compiler, Frames
-from memetik.robot.transforms import as_pose, transform
+from memetik.geometry.transforms import RotationLike, as_pose, pose, transform
+from memetik.goals.arguments import array_of, as_offset, as_vector, is_array
+from memetik.goals.base import FieldChecks, Goal, set_fields
+from memetik.goals.compiler import GoalCompiler, TermFrames
 
 DEFAULT_TOLERANCE = 1e-5
-"""Metres and radians: what a must has to reach where the user says nothing."""
+"""Metres and radians: the tolerance of a hard goal where the user gives none."""
 
 ROTATION_SCALE = 0.3
-"""Metres per radian: how much a turn weighs against a way."""
+"""Metres per radian: weight of rotation relative to translation."""
+
+_ROTATION_COPIES = tuple((4 * r + c, 3 * r + c) for r in range(3) for c in range(3))
+"""Entries of a pose (4, 4) and of its rotation (3, 3)."""
 
 Tolerance = float | Sequence[float | tuple[float, float]]
 """One number: a bound on the error's norm. Three: a bound for each axis of the target's frame, as a number (to either
@@ -35,24 +41,22 @@ class LinkGoal(Goal):
     """
 
     link: str
-    offset: Any = field(default=None, kw_only=True)
+    offset: ArrayLike | None = field(default=None, kw_only=True)
     relative_to: str | None = field(default=None, kw_only=True)
+    field_checks: ClassVar[FieldChecks] = {"offset": as_offset}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.link, str) or not self.link:
+        if not isinstance(self.link, str) or not self.link:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise GoalError(f"{type(self).__name__} needs the name of a link, not {self.link!r}.")
-        if self.offset is not None:
-            array = np.asarray(self.offset, dtype=float)
-            put(self, offset=transform(array) if array.shape == (3,) else as_pose(array, "the offset"))
 
     @property
     def links(self) -> Sequence[str]:
         return (self.link,) if self.relative_to is None else (self.link, self.relative_to)
 
-    def frames(self, compiler: Compiler) -> Frames:
-        """The frame and the reference of this goal's terms, as arguments of `Compiler.term`."""
-        return {"frame": compiler.point(self.link, self.offset), "reference": compiler.reference(self.relative_to)}
+    def frames(self, compiler: GoalCompiler) -> TermFrames:
+        """The frame and the reference of this goal's terms, as arguments of `GoalCompiler.term`."""
+        return TermFrames(compiler.frame(self.link, self.offset), compiler.reference(self.relative_to))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,10 +70,10 @@ class Pose(LinkGoal):
     position_tolerance  metres, as one number or for each axis of the target's frame.
     rotation_tolerance  radians, likewise. Axes that are free or have a range are treated by swing and twist:
                         with one of them, the spin about that axis is free or ranged, whatever the other two do.
-    rotation_scale      metres per radian: how much a turn weighs against a way.
+    rotation_scale      metres per radian: weight of rotation relative to translation.
     """
 
-    target: Any = None
+    target: ArrayLike | None = None
     position_tolerance: Tolerance = field(default=DEFAULT_TOLERANCE, kw_only=True)
     rotation_tolerance: Tolerance = field(default=DEFAULT_TOLERANCE, kw_only=True)
     rotation_scale: float = field(default=ROTATION_SCALE, kw_only=True)
@@ -78,7 +82,13 @@ class Pose(LinkGoal):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.target is not None:
-            put(self, target=_one_pose(self.target, self))
+            target = as_pose(self.target, f"the target of {type(self).__name__}")
+            if target.shape != (4, 4):
+                raise GoalError(
+                    f"the target of {type(self).__name__} is one pose (4, 4), not {target.shape}; leave it open and "
+                    "give the batch to solve()."
+                )
+            set_fields(self, target=target)
         if not (math.isfinite(self.rotation_scale) and self.rotation_scale > 0.0):
             raise GoalError(
                 f"rotation_scale must be positive and finite, not {self.rotation_scale!r}; for a goal without an "
@@ -87,9 +97,9 @@ class Pose(LinkGoal):
         bands_of(self.position_tolerance, "position_tolerance")
         bands_of(self.rotation_tolerance, "rotation_tolerance")
 
-    def compile(self, compiler: Compiler) -> None:
+    def compile(self, compiler: GoalCompiler) -> None:
         frames = self.frames(compiler)
-        target = np.eye(4) if self.target is None else self.target
+        target = array_of(self.target, np.eye(4))
         copies = add_position(compiler, frames, target, self.position_tolerance)
         copies += add_rotation(compiler, frames, target[:3, :3], self.rotation_tolerance, self.rotation_scale)
         if self.target is None:
@@ -101,7 +111,7 @@ class RelativePose(Pose):
     """The link's frame coincides with the target stated in the frame of another link: a Pose with `relative_to` named
     second, as in RelativePose("left_hand", "right_hand", T)."""
 
-    def __init__(self, link: str, relative_to: str, target: Any = None, **options: Any) -> None:
+    def __init__(self, link: str, relative_to: str, target: ArrayLike | None = None, **options: Any) -> None:
         super().__init__(link, target, relative_to=relative_to, **options)
 
 
@@ -116,33 +126,28 @@ class Position(LinkGoal):
     axes       (3, 3) rotation A whose columns are the axes of the box; by default the world's (or the reference's).
     """
 
-    target: Any = None
+    target: ArrayLike | None = None
     tolerance: Tolerance = field(default=DEFAULT_TOLERANCE, kw_only=True)
-    axes: Any = field(default=None, kw_only=True)
+    axes: ArrayLike | None = field(default=None, kw_only=True)
     open_target: ClassVar[str | None] = "target"
+    field_checks: ClassVar[FieldChecks] = {"target": as_vector}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.target is not None:
-            put(self, target=as_vector(self.target, "the target of Position"))
         if self.axes is not None:
-            put(self, axes=transform((0.0, 0.0, 0.0), matrix=self.axes)[:3, :3])
+            set_fields(self, axes=transform((0.0, 0.0, 0.0), matrix=self.axes)[:3, :3])
         bands_of(self.tolerance, "tolerance")
 
-    def compile(self, compiler: Compiler) -> None:
-        pose = np.eye(4)
-        if self.axes is not None:
-            pose[:3, :3] = self.axes
-        if self.target is not None:
-            pose[:3, 3] = self.target
-        copies = add_position(compiler, self.frames(compiler), pose, self.tolerance)
+    def compile(self, compiler: GoalCompiler) -> None:
+        target = pose(array_of(self.axes, np.eye(3)), array_of(self.target))
+        copies = add_position(compiler, self.frames(compiler), target, self.tolerance)
         if self.target is None:
             compiler.open("point", (3,), [(k, term, to) for k, (_, term, to) in enumerate(copies[-3:])])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Orientation(LinkGoal):
-    """The link is turned like the target.
+    """The link has the orientation of the target.
 
     r = rotation_scale * 2 v,  (w, v) the quaternion of R R_t^T, w >= 0.
 
@@ -150,7 +155,7 @@ class Orientation(LinkGoal):
     tolerance  radians: one number, or for each axis of the target's frame a number, a pair or infinity (see Pose).
     """
 
-    target: Any = None
+    target: ArrayLike | RotationLike | None = None
     tolerance: Tolerance = field(default=DEFAULT_TOLERANCE, kw_only=True)
     rotation_scale: float = field(default=ROTATION_SCALE, kw_only=True)
     open_target: ClassVar[str | None] = "target"
@@ -158,58 +163,53 @@ class Orientation(LinkGoal):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.target is not None:
-            put(self, target=as_rotation(self.target))
+            set_fields(self, target=as_rotation(self.target))
         bands_of(self.tolerance, "tolerance")
 
-    def compile(self, compiler: Compiler) -> None:
-        target = np.eye(3) if self.target is None else self.target
+    def compile(self, compiler: GoalCompiler) -> None:
+        target = self.target if is_array(self.target) else np.eye(3)
         copies = add_rotation(compiler, self.frames(compiler), target, self.tolerance, self.rotation_scale)
         if self.target is None:
             # Copies speak of a pose's entries; those of its rotation are 4 r + c there and 3 r + c here.
-            compiler.open(
-                "rotation", (3, 3), [(3 * (source // 4) + source % 4, term, to) for source, term, to in copies]
-            )
+            copies = [(3 * (source // 4) + source % 4, term, to) for source, term, to in copies]
+            compiler.open("rotation", (3, 3), copies)
 
 
 def add_position(
-    compiler: Compiler, frames: Frames, target: np.ndarray, tolerance: Tolerance
+    compiler: GoalCompiler, frames: TermFrames, target: np.ndarray, tolerance: Tolerance
 ) -> list[tuple[int, int, int]]:
     """The position part of a pose goal. Returns what an open pose (16 numbers) has to fill in."""
     bands, bound = bands_of(tolerance, "tolerance")
     # Without bands the axes do not matter: those of the world spare the products.
-    rotation = target[:3, :3] if isinstance(tolerance, Sequence) else np.eye(3)
+    has_axes = isinstance(tolerance, Sequence)
+    rotation = target[:3, :3] if has_axes else np.eye(3)
     data = np.concatenate([rotation.ravel(), target[:3, 3], bands[:, 0], bands[:, 1]])
-    term = compiler.term(Kind.POINT, data, label="position", unit="m", rows=3, tolerance=bound, **frames)
-    copies = (
-        [(4 * r + c, term, 3 * r + c) for r in range(3) for c in range(3)] if isinstance(tolerance, Sequence) else []
-    )
+    term = compiler.term(TermKind.point, data, measure=("position", "m"), tolerance=bound, frames=frames)
+    copies = [(source, term, to) for source, to in _ROTATION_COPIES if has_axes]
     return copies + [(4 * r + 3, term, 9 + r) for r in range(3)]
 
 
 def add_rotation(
-    compiler: Compiler, frames: Frames, target: np.ndarray, tolerance: Tolerance, scale: float
+    compiler: GoalCompiler, frames: TermFrames, target: np.ndarray, tolerance: Tolerance, scale: float
 ) -> list[tuple[int, int, int]]:
     """The orientation part of a pose goal, by how many of its axes are free. Copies as in `add_position`."""
-    rotation_copies = [(4 * r + c, 3 * r + c) for r in range(3) for c in range(3)]
 
-    def add(kind: Kind, *data: Any, rows: int, bound: float) -> list[tuple[int, int, int]]:
+    def add(kind: TermKind, *data: ArrayLike, bound: float) -> list[tuple[int, int, int]]:
         numbers = np.concatenate([target.ravel(), *(np.ravel(part) for part in data)])
-        term = compiler.term(
-            kind, numbers, label="rotation", unit="rad", rows=rows, tolerance=bound, scale=scale, **frames
-        )
-        return [(source, term, to) for source, to in rotation_copies]
+        term = compiler.term(kind, numbers, measure=("rotation", "rad"), tolerance=bound, scale=scale, frames=frames)
+        return [(source, term, to) for source, to in _ROTATION_COPIES]
 
     if not isinstance(tolerance, Sequence):
-        return add(Kind.ROTATION, rows=3, bound=float(tolerance))
+        return add(TermKind.rotation, bound=float(tolerance))
     bands, bound = bands_of(tolerance, "tolerance")
     free = [k for k in range(3) if bands[k, 1] - bands[k, 0] >= 2.0 * math.pi]
     if len(free) == 0:
-        return add(Kind.ROTATION_RANGE, bands[:, 0], bands[:, 1], rows=3, bound=bound)
+        return add(TermKind.rotation_range, bands[:, 0], bands[:, 1], bound=bound)
     if len(free) == 1:
-        return add(Kind.SWING_RANGE, np.eye(3)[free[0]], bands[:, 0], bands[:, 1], rows=3, bound=bound)
+        return add(TermKind.swing_range, np.eye(3)[free[0]], bands[:, 0], bands[:, 1], bound=bound)
     if len(free) == 2:
         (k,) = {0, 1, 2} - set(free)
-        return add(Kind.TWIST, np.eye(3)[k], bands[k], rows=1, bound=bound)
+        return add(TermKind.twist, np.eye(3)[k], bands[k], bound=bound)
     return []
 
 
@@ -219,7 +219,7 @@ def bands_of(tolerance: Tolerance, name: str) -> tuple[np.ndarray, float]:
     The ranges are the user's, narrowed by the bound, so that what the bound still allows is within what was asked.
     """
     if not isinstance(tolerance, Sequence):
-        if not (isinstance(tolerance, int | float | np.floating) and 0.0 < tolerance < math.inf):
+        if not (isinstance(tolerance, int | float | np.floating) and 0.0 < tolerance < math.inf):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise GoalError(
                 f"{name} must be a positive number, or three numbers, pairs (lower, upper) or infinities; "
                 f"not {tolerance!r}."
@@ -241,31 +241,11 @@ def bands_of(tolerance: Tolerance, name: str) -> tuple[np.ndarray, float]:
     return bands + bound * np.array([1.0, -1.0]), bound
 
 
-def as_vector(value: Any, name: str, size: int = 3) -> np.ndarray:
-    """A checked copy of a point or direction."""
-    array = np.array(value, dtype=float)
-    if array.shape != (size,) or not np.isfinite(array).all():
-        raise GoalError(f"{name} must be {size} finite numbers, not {value!r}.")
-    return array
-
-
-def as_rotation(value: Any) -> np.ndarray:
+def as_rotation(value: ArrayLike | RotationLike) -> np.ndarray:
     """A rotation (3, 3) from a matrix, pose, quaternion (x, y, z, w) or scipy Rotation."""
-    if hasattr(value, "as_matrix"):
-        value = value.as_matrix()
-    array = np.asarray(value, dtype=float)
+    array = np.asarray(value.as_matrix() if isinstance(value, RotationLike) else value, dtype=float)
     if array.shape == (4,):
         return transform((0.0, 0.0, 0.0), quat_xyzw=array)[:3, :3]
     if array.shape == (4, 4):
         return as_pose(array, "the target")[:3, :3]
     return transform((0.0, 0.0, 0.0), matrix=array)[:3, :3]
-
-
-def _one_pose(value: Any, goal: Goal) -> np.ndarray:
-    pose = as_pose(value, f"the target of {type(goal).__name__}")
-    if pose.shape != (4, 4):
-        raise GoalError(
-            f"the target of {type(goal).__name__} is one pose (4, 4), not {pose.shape}; leave it open and give the "
-            "batch to solve()."
-        )
-    return pose

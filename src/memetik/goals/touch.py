@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
+from numpy.typing import ArrayLike
 
-from memetik.goals.base import Kind, put
-from memetik.goals.checks import as_direction
-from memetik.goals.compiler import Compiler
-from memetik.goals.geometry import GeometryGoal, link_geometry
-from memetik.goals.pose import as_vector
+from memetik._core import TermKind
+from memetik.goals.arguments import array_of, as_direction, as_vector
+from memetik.goals.base import FieldChecks
+from memetik.goals.compiler import GoalCompiler
+from memetik.goals.link_geometry import GeometryGoal, link_geometry
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,23 +27,12 @@ class Touch(GeometryGoal):
     tolerance  metres: the largest gap.
     """
 
-    point: Any = None
-    normal: Any = "z"
+    point: ArrayLike | None = None
+    normal: str | ArrayLike = "z"
     open_target: ClassVar[str | None] = "point"
+    field_checks: ClassVar[FieldChecks] = {"normal": as_direction, "point": as_vector}
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        put(self, normal=as_direction(self.normal, "the normal of Touch"))
-        if self.point is not None:
-            put(self, point=as_vector(self.point, "the point of Touch"))
-
-    def compile(self, compiler: Compiler) -> None:
-        point = np.zeros(3) if self.point is None else self.point
+    def compile(self, compiler: GoalCompiler) -> None:
         half = 0.5 * self.tolerance
-        data = [link_geometry(compiler, self.link), *point, *self.normal, half]
-        term = compiler.term(
-            Kind.TOUCH, data, label="gap", unit="m", rows=1, tolerance=half,
-            frame=compiler.point(self.link), reference=compiler.reference(self.relative_to),
-        )  # fmt: skip
-        if self.point is None:
-            compiler.open("point", (3,), [(k, term, 1 + k) for k in range(3)])
+        data = [link_geometry(compiler, self.link), *array_of(self.point), *array_of(self.normal), half]
+        compiler.term(TermKind.touch, data, measure=("gap", "m"), tolerance=half, frames=self.frames(compiler))

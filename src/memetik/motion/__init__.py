@@ -1,1 +1,1 @@
-"""From postures to motion: paths, Cartesian motion, timing, the pipeline, and what runs it."""
+"""From configurations to motion: paths, Cartesian motion, timing, the pipeline, and what runs it."""

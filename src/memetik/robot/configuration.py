@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.robot.model import RobotModel
+
+JointValues = ArrayLike | Mapping[str, ArrayLike]
+"""A configuration, or values of some joints by name."""
 
 
 class ConfigurationSpace(RobotModel):
@@ -17,7 +20,7 @@ class ConfigurationSpace(RobotModel):
 
     __slots__ = ()
 
-    def q(self, values: Any = None, default: Any = None) -> np.ndarray:
+    def q(self, values: JointValues | None = None, default: ArrayLike | None = None) -> np.ndarray:
         """A configuration (dof,) from joint values by name; the others are those of `default`, else neutral.
 
         values: a mapping from the names in `joint_names` to numbers, or from the name of a joint with several axes to
@@ -34,11 +37,11 @@ class ConfigurationSpace(RobotModel):
             if vector.ndim != 1:
                 raise InvalidInputError(f"q must be one configuration of shape ({self.dof},), not {vector.shape}.")
             return vector.copy()
-        followers = {}
+        followers: dict[str, float] = {}
         for name, value in values.items():
             joint = self.tree.topology.joints.get(name)
             if joint is not None and joint.mimic is not None:
-                followers[name] = self._joint_values(name, value, 1)[0]
+                followers[name] = float(self._joint_values(name, value, 1)[0])
             elif joint is not None and joint.axes:
                 first = self.tree.couplings[name].first
                 result[first : first + joint.axes] = self._joint_values(name, value, joint.axes)
@@ -52,7 +55,7 @@ class ConfigurationSpace(RobotModel):
         self._check_followers(result, followers)
         return result
 
-    def joints(self, q: Any, *, mimic: bool = False) -> dict[str, float]:
+    def joints(self, q: ArrayLike, *, mimic: bool = False) -> dict[str, float]:
         """The entries of one configuration by name; with `mimic`, the values of the mimic joints too."""
         q = self.check_q(q)
         if q.ndim != 1:
@@ -64,8 +67,8 @@ class ConfigurationSpace(RobotModel):
                     result[joint.name] = self._follower_value(joint.name, q)
         return result
 
-    def state(self, name: str, group: str | None = None, default: Any = None) -> np.ndarray:
-        """The posture (dof,) that SRDF names so; where several groups have one of that name, all of them together.
+    def state(self, name: str, group: str | None = None, default: ArrayLike | None = None) -> np.ndarray:
+        """The configuration (dof,) that SRDF names so; where several groups name one so, all of them together.
 
         Joints that it does not mention have the values of `default`, else neutral ones.
         """
@@ -82,7 +85,7 @@ class ConfigurationSpace(RobotModel):
 
     @property
     def named_states(self) -> tuple[str, ...]:
-        """The names of SRDF's postures."""
+        """The names of SRDF's named configurations."""
         return tuple(dict.fromkeys(state.name for state in self.description.semantics.states))
 
     def random(self, rng: int | np.random.Generator | None = None, n: int | None = None) -> np.ndarray:
@@ -95,17 +98,17 @@ class ConfigurationSpace(RobotModel):
         low, high = self._sampling_range()
         return generator.uniform(low, high, size=(self.dof,) if n is None else (n, self.dof))
 
-    def clip(self, q: Any) -> np.ndarray:
+    def clip(self, q: ArrayLike) -> np.ndarray:
         """The nearest configurations within the limits."""
         return np.clip(self.check_q(q), self.lower, self.upper)
 
-    def within_limits(self, q: Any, tolerance: float = 0.0) -> Any:
+    def within_limits(self, q: ArrayLike, tolerance: float = 0.0) -> bool | np.ndarray:
         """Whether every entry is within its limits: a bool, or an array (N,) of them for several configurations."""
         q = self.check_q(q)
         inside = ((q >= self.lower - tolerance) & (q <= self.upper + tolerance)).all(axis=-1)
         return bool(inside) if inside.ndim == 0 else inside
 
-    def check_q(self, q: Any, name: str = "q", *, finite: bool = True) -> np.ndarray:
+    def check_q(self, q: ArrayLike, name: str = "q", *, finite: bool = True) -> np.ndarray:
         """q as a contiguous array of shape (dof,) or (N, dof); an error that names what is wrong otherwise.
 
         finite: whether to look for values that are not finite; the core notices them by itself.
@@ -130,7 +133,7 @@ class ConfigurationSpace(RobotModel):
             )
         return array
 
-    def _joint_values(self, name: str, value: Any, count: int) -> np.ndarray:
+    def _joint_values(self, name: str, value: ArrayLike, count: int) -> np.ndarray:
         try:
             array = np.atleast_1d(np.asarray(value, dtype=float))
         except (TypeError, ValueError):

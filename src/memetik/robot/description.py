@@ -9,26 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
 from memetik.errors import DescriptionError, suggest
-from memetik.robot.shapes import Shape
+from memetik.geometry.shapes import Shape
+from memetik.robot.joint_kinds import JOINT_KINDS, JointKind, JointTraits
 
-JointKind = Literal["fixed", "revolute", "continuous", "prismatic", "planar", "floating", "spherical", "cylindrical"]
-
-AXIS_NAMES: dict[str, tuple[str, ...]] = {
-    "fixed": (),
-    "revolute": ("",),
-    "continuous": ("",),
-    "prismatic": ("",),
-    "cylindrical": ("slide", "turn"),
-    "spherical": ("r1", "r2", "r3"),
-    "planar": ("x", "y", "yaw"),
-    "floating": ("x", "y", "z", "r1", "r2", "r3"),
-}
-"""The axes of each joint kind, in the order of their entries in q."""
+LIMIT_NAMES = ("lower", "upper", "velocity", "acceleration", "effort", "soft_lower", "soft_upper")
+"""The limits a joint has, one value per axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +63,9 @@ class Joint:
     """A joint from link `parent` to link `child`.
 
     The child's pose in the parent is  origin * T(anchor) * M(q) * T(-anchor)  with
-    M a turn about `axis` (revolute, continuous), a slide along it (prismatic), a slide then a turn (cylindrical),
-    slides along x, y of the joint's frame then a turn about z (planar), three turns in `rotation_order` (spherical,
-    intrinsic), slides along x, y, z then those three turns (floating).
+    M a rotation about `axis` (revolute, continuous), a translation along it (prismatic), a translation then a rotation
+    (cylindrical), translations along x, y of the joint's frame then a rotation about z (planar), three intrinsic
+    rotations in `rotation_order` (spherical), translations along x, y, z then those three rotations (floating).
     A planar joint's plane normal is `axis`; its x and y complete a right-handed frame.
     With `swing_twist`, a spherical joint's axes are (direction, swing, twist): the z axis is swung by `swing` towards
     `direction` about the x-y plane, after a `twist` about z.
@@ -104,11 +93,11 @@ class Joint:
     reversed: bool = False
 
     def __post_init__(self) -> None:
-        if self.kind not in AXIS_NAMES:
-            raise DescriptionError(f"joint {self.name!r} has type {self.kind!r}; {suggest(self.kind, AXIS_NAMES)}")
+        if self.kind not in JOINT_KINDS:
+            raise DescriptionError(f"joint {self.name!r} has type {self.kind!r}; {suggest(self.kind, JOINT_KINDS)}")
         count = self.axes
         defaults = {"lower": -math.inf, "upper": math.inf, "soft_lower": -math.inf, "soft_upper": math.inf}
-        for name in ("lower", "upper", "velocity", "acceleration", "effort", "soft_lower", "soft_upper"):
+        for name in LIMIT_NAMES:
             values = tuple(float(v) for v in getattr(self, name)) or (defaults.get(name, math.inf),) * count
             if len(values) != count:
                 raise DescriptionError(
@@ -117,14 +106,19 @@ class Joint:
             object.__setattr__(self, name, values)
 
     @property
+    def traits(self) -> JointTraits:
+        """What is true of every joint of its kind."""
+        return JOINT_KINDS[self.kind]
+
+    @property
     def axes(self) -> int:
         """How many entries of q this joint has (a mimic joint as many as if it were free)."""
-        return len(AXIS_NAMES[self.kind])
+        return len(JOINT_KINDS[self.kind].axes)
 
     @property
     def axis_names(self) -> tuple[str, ...]:
         """Names of this joint's entries in q: its own name, or name/axis where it has several."""
-        return tuple(f"{self.name}/{axis}" if axis else self.name for axis in AXIS_NAMES[self.kind])
+        return tuple(f"{self.name}/{axis}" if axis else self.name for axis in self.traits.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +144,7 @@ class EndEffector:
 
 @dataclass(frozen=True, slots=True)
 class NamedState:
-    """A named posture of a group: joint name to the values of its axes."""
+    """A named configuration of a group: joint name to the values of its axes."""
 
     name: str
     group: str

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from memetik.errors import InvalidInputError
+from memetik.geometry.transforms import frozen
 from memetik.robot.description import (
     Description,
     EndEffector,
@@ -23,8 +24,7 @@ from memetik.robot.description import (
     Mimic,
     Semantics,
 )
-from memetik.robot.rotations import frozen
-from memetik.robot.semantics import merged, renamed, restricted
+from memetik.robot.groups import merged, renamed, restricted
 from memetik.robot.topology import Topology
 from memetik.robot.tree import joint_pose
 
@@ -267,7 +267,7 @@ def _freed(joint: Joint, master: Joint, multiplier: float, offset: float) -> Joi
     """A follower with a value of its own, within its limits and those its master allowed it."""
     reach = sorted((multiplier * master.lower[0] + offset, multiplier * master.upper[0] + offset))
     lower, upper = max(joint.lower[0], reach[0]), min(joint.upper[0], reach[1])
-    if lower > upper or joint.kind == "continuous":
+    if lower > upper or not joint.traits.bounded:
         lower, upper = joint.lower[0], joint.upper[0]
     return replace(joint, mimic=None, lower=(lower,), upper=(upper,))
 

@@ -8,9 +8,9 @@ configurations out; the interpreter's lock is released meanwhile.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError
 from memetik.robot import manipulability as measures
@@ -30,7 +30,7 @@ class Kinematics(ConfigurationSpace):
     def pose(
         self,
         link: str | Sequence[str],
-        q: Any,
+        q: ArrayLike,
         out: np.ndarray | None = None,
         *,
         relative_to: str | None = None,
@@ -57,8 +57,8 @@ class Kinematics(ConfigurationSpace):
     def jacobian(
         self,
         link: str,
-        q: Any,
-        point: Any = None,
+        q: ArrayLike,
+        point: ArrayLike | None = None,
         relative_to: str | None = None,
         out: np.ndarray | None = None,
         *,
@@ -79,8 +79,8 @@ class Kinematics(ConfigurationSpace):
     def pose_and_jacobian(
         self,
         link: str,
-        q: Any,
-        point: Any = None,
+        q: ArrayLike,
+        point: ArrayLike | None = None,
         relative_to: str | None = None,
         out: tuple[np.ndarray, np.ndarray] | None = None,
         *,
@@ -104,7 +104,7 @@ class Kinematics(ConfigurationSpace):
         )
         return poses, jacobians
 
-    def center_of_mass(self, q: Any, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:
+    def center_of_mass(self, q: ArrayLike, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:
         """Centre of mass of all links in the world (3,), metres."""
         self._require_mass()
         q = self.check_q(q, finite=False)
@@ -112,7 +112,7 @@ class Kinematics(ConfigurationSpace):
         self._call({"q": q}, self.core.centers_of_mass, _rows(q, 1), _rows(out, 1), threads)
         return out
 
-    def center_of_mass_jacobian(self, q: Any, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:
+    def center_of_mass_jacobian(self, q: ArrayLike, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:
         """Jacobian (3, dof) of the centre of mass in the world."""
         self._require_mass()
         q = self.check_q(q, finite=False)
@@ -121,7 +121,7 @@ class Kinematics(ConfigurationSpace):
         return out
 
     def gravity_torques(
-        self, q: Any, gravity: Any = STANDARD_GRAVITY, out: np.ndarray | None = None, *, threads: int = 1
+        self, q: ArrayLike, gravity: ArrayLike = STANDARD_GRAVITY, out: np.ndarray | None = None, *, threads: int = 1
     ) -> np.ndarray:
         """Torques and forces (dof,) that hold the robot still; N m for angles, N for distances."""
         q = self.check_q(q, finite=False)
@@ -133,10 +133,10 @@ class Kinematics(ConfigurationSpace):
 
     def inverse_dynamics(
         self,
-        q: Any,
-        velocity: Any,
-        acceleration: Any,
-        gravity: Any = STANDARD_GRAVITY,
+        q: ArrayLike,
+        velocity: ArrayLike,
+        acceleration: ArrayLike,
+        gravity: ArrayLike = STANDARD_GRAVITY,
         out: np.ndarray | None = None,
         *,
         threads: int = 1,
@@ -154,7 +154,7 @@ class Kinematics(ConfigurationSpace):
         self._call(inputs, self.core.inverse_dynamics, *rows, _vector("gravity", gravity), _rows(out, 1), threads)
         return out
 
-    def mass_matrix(self, q: Any, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:
+    def mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:
         """Joint-space mass matrix (dof, dof): kinetic energy is v^T M v / 2."""
         q = self.check_q(q, finite=False)
         out = _output(out, (*q.shape, self.dof))
@@ -164,13 +164,13 @@ class Kinematics(ConfigurationSpace):
     def manipulability(
         self,
         link: str,
-        q: Any,
+        q: ArrayLike,
         measure: measures.Measure = "product",
         part: measures.Part = "all",
         *,
-        point: Any = None,
+        point: ArrayLike | None = None,
         relative_to: str | None = None,
-    ) -> Any:
+    ) -> float | np.ndarray:
         """How well the link can move: "product" of the singular values of its Jacobian, "condition" or "ratio".
 
         part: "all" six rows, "translation" or "rotation". Only the joints that move the link are counted.
@@ -210,7 +210,9 @@ class Kinematics(ConfigurationSpace):
                 self._indices[names] = indices
         return indices
 
-    def _call(self, inputs: dict[str, np.ndarray], function: Callable[..., None], *arguments: Any) -> None:
+    def _call(
+        self, inputs: dict[str, np.ndarray], function: Callable[..., None], *arguments: np.ndarray | int | None
+    ) -> None:
         """Call into the core. It notices values that are not finite while it reads them; they are named here."""
         try:
             function(*arguments)
@@ -234,26 +236,21 @@ def _rows(array: np.ndarray, axes: int) -> np.ndarray:
 def _output(out: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:
     if out is None:
         return np.empty(shape)
-    if (
-        isinstance(out, np.ndarray)
-        and out.shape == shape
-        and out.dtype == np.float64
-        and out.flags.c_contiguous
-        and out.flags.writeable
-    ):
-        return out
-    found = f"{out.dtype} array of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-    raise InvalidInputError(
-        f"out must be a writeable, C-contiguous float64 array of shape {shape}, not a {found}"
-        + (" that is not contiguous or not writeable." if isinstance(out, np.ndarray) and out.shape == shape else ".")
-    )
+    found = type(out).__name__
+    if isinstance(out, np.ndarray):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if out.shape == shape and out.dtype == np.float64 and out.flags.c_contiguous and out.flags.writeable:
+            return out
+        found = f"{out.dtype} array of shape {out.shape}"
+        if out.shape == shape:
+            found += " that is not contiguous or not writeable"
+    raise InvalidInputError(f"out must be a writeable, C-contiguous float64 array of shape {shape}, not a {found}.")
 
 
-def _point(point: Any) -> np.ndarray | None:
+def _point(point: ArrayLike | None) -> np.ndarray | None:
     return None if point is None else _vector("point", point)
 
 
-def _vector(name: str, value: Any) -> np.ndarray:
+def _vector(name: str, value: ArrayLike) -> np.ndarray:
     try:
         array = np.ascontiguousarray(value, dtype=float)
     except (TypeError, ValueError):

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from memetik.errors import InvalidInputError, UnknownNameError, suggest
-from memetik.robot.description import AXIS_NAMES, Description, Joint
+from memetik.robot.description import LIMIT_NAMES, Description, Joint
+from memetik.robot.joint_kinds import JOINT_KINDS, JointKind
 
-LIMIT_NAMES = ("lower", "upper", "velocity", "acceleration", "effort", "soft_lower", "soft_upper")
-"""The limits a joint has, one value per axis."""
-
-_SLIDING = {"slide", "x", "y", "z"}
-
-
-def turning_axes(joint: Joint) -> tuple[bool, ...]:
-    """Per axis of a joint: whether it is an angle in radians rather than a distance in metres."""
-    return tuple(joint.kind != "prismatic" and axis not in _SLIDING for axis in AXIS_NAMES[joint.kind])
+LimitValue = float | Sequence[float]
+"""A number, or one number per axis."""
+JointLimits = Sequence[LimitValue] | Mapping[str, LimitValue]
+"""A pair (lower, upper), or some of the limits by name."""
+AxisLimits = Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
+"""A pair (lower, upper) per axis of a joint, in order or by name."""
 
 
-def set_limits(description: Description, limits: Mapping[str, Any]) -> Description:
+def set_limits(description: Description, limits: Mapping[str, JointLimits]) -> Description:
     """Other limits for some joints.
 
     limits: name of a joint, or of one axis of a joint with several ("base/x"), to a pair (lower, upper) or to a mapping
@@ -46,7 +43,7 @@ def set_limits(description: Description, limits: Mapping[str, Any]) -> Descripti
 def apply_margin(description: Description, margin: float | Mapping[str, float]) -> Description:
     """Position limits moved inwards on both sides.
 
-    margin: radians, for every axis that turns and has limits; or a mapping from joint to its own margin in radians or
+    margin: radians, for every angular axis that has limits; or a mapping from joint to its own margin in radians or
     metres.
     """
     if isinstance(margin, Mapping):
@@ -57,15 +54,15 @@ def apply_margin(description: Description, margin: float | Mapping[str, float]) 
         margins = {name: _number(f"the margin of joint {name!r}", value) for name, value in margin.items()}
     else:
         number = _number("limit_margin", margin)
-        margins = {joint.name: number for joint in description.joints if any(turning_axes(joint))}
+        margins = {joint.name: number for joint in description.joints if any(joint.traits.angular)}
     if any(value < 0.0 for value in margins.values()):
         raise InvalidInputError("limit_margin must not be negative.")
 
     def with_margin(joint: Joint) -> Joint:
         value = margins.get(joint.name, 0.0)
-        if not value or joint.kind == "continuous" or joint.mimic is not None:
+        if not value or not joint.traits.bounded or joint.mimic is not None:
             return joint
-        chosen = turning_axes(joint) if not isinstance(margin, Mapping) else (True,) * joint.axes
+        chosen = joint.traits.angular if not isinstance(margin, Mapping) else (True,) * joint.axes
         lower = tuple(low + value * use for low, use in zip(joint.lower, chosen, strict=True))
         upper = tuple(high - value * use for high, use in zip(joint.upper, chosen, strict=True))
         for name, low, high in zip(joint.axis_names, lower, upper, strict=True):
@@ -100,9 +97,9 @@ def neutral_value(lower: float, upper: float) -> float:
     return min(max(0.0, lower), upper)
 
 
-def axis_limits(kind: str, limits: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def axis_limits(kind: JointKind, limits: AxisLimits | None) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Lower and upper limits of a joint's axes from pairs, one per axis or by axis name; missing ones are infinite."""
-    names = AXIS_NAMES[kind]
+    names = JOINT_KINDS[kind].names
     if limits is None:
         return (), ()
     if isinstance(limits, Mapping):
@@ -120,7 +117,7 @@ def axis_limits(kind: str, limits: Any) -> tuple[tuple[float, ...], tuple[float,
     return tuple(low for low, _ in both), tuple(high for _, high in both)
 
 
-def _by_name(name: str, given: Any) -> dict[str, Any]:
+def _by_name(name: str, given: JointLimits) -> dict[str, LimitValue]:
     if isinstance(given, Mapping):
         for key in given:
             if key not in LIMIT_NAMES:
@@ -133,18 +130,17 @@ def _by_name(name: str, given: Any) -> dict[str, Any]:
     return {"lower": given[0], "upper": given[1]}
 
 
-def _limited(joint: Joint, axis: int | None, given: dict[str, Any]) -> Joint:
+def _limited(joint: Joint, axis: int | None, given: dict[str, LimitValue]) -> Joint:
     if joint.mimic is not None:
         raise InvalidInputError(f"joint {joint.name!r} mimics {joint.mimic.joint!r}; set the limits of that one.")
     if not joint.axes:
         raise InvalidInputError(f"joint {joint.name!r} is fixed and has no limits.")
-    changed: dict[str, Any] = {}
+    changed: dict[str, tuple[float, ...]] = {}
     for name, value in given.items():
-        values = list(getattr(joint, name))
         if axis is not None:
-            values[axis] = value
+            values = [value if k == axis else kept for k, kept in enumerate(getattr(joint, name))]
         else:
-            values = list(value) if hasattr(value, "__len__") else [value] * joint.axes
+            values = list(value) if isinstance(value, Sequence | np.ndarray) else [value] * joint.axes
         if len(values) != joint.axes:
             raise InvalidInputError(f"joint {joint.name!r} needs {joint.axes} values of {name}, not {len(values)}.")
         changed[name] = tuple(_number(f"{name} of joint {joint.name!r}", value, finite=False) for value in values)
@@ -163,7 +159,7 @@ def _limited(joint: Joint, axis: int | None, given: dict[str, Any]) -> Joint:
     return result
 
 
-def _pair(name: str, pair: Any) -> tuple[float, float]:
+def _pair(name: str, pair: Sequence[float]) -> tuple[float, float]:
     if not hasattr(pair, "__len__") or len(pair) != 2:
         raise InvalidInputError(f"the limits of {name} must be a pair (lower, upper), not {pair!r}.")
     low, high = (_number(f"a limit of {name}", value, finite=False) for value in pair)
@@ -172,9 +168,9 @@ def _pair(name: str, pair: Any) -> tuple[float, float]:
     return low, high
 
 
-def _number(name: str, value: Any, *, finite: bool = True) -> float:
+def _number(name: str, value: LimitValue, *, finite: bool = True) -> float:
     try:
-        number = float(value)
+        number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise InvalidInputError(f"{name} must be a number, not {value!r}.") from None
     if math.isnan(number) or (finite and math.isinf(number)):

@@ -6,31 +6,53 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, TypedDict, TypeGuard, TypeVar
 
 from memetik.errors import DescriptionError, InvalidInputError, UnknownNameError, suggest
-from memetik.robot.description import Description, Semantics
-from memetik.robot.limits_file import apply_joint_limits, with_default_accelerations
-from memetik.robot.meshes import SearchPath
-from memetik.robot.srdf import find_srdf, read_srdf
-from memetik.robot.urdf import read_urdf_element
+from memetik.files.xml_tree import MAX_BYTES, Element, parse_xml
+from memetik.robot.description import Description, EndEffector, Group, NamedState, Semantics, VirtualJoint
+from memetik.robot.readers.limits_file import apply_joint_limits, with_default_accelerations
+from memetik.robot.readers.mesh_paths import SearchPath
+from memetik.robot.readers.srdf import find_srdf, read_srdf
+from memetik.robot.readers.urdf import read_urdf_element
 from memetik.robot.validate import validate
-from memetik.robot.xmltree import MAX_BYTES, Element, parse_xml
 
 logger = logging.getLogger(__name__)
 
 
+class YourdfpyRobot(Protocol):
+    """A yourdfpy.URDF, as far as it is read."""
+
+    robot: Any
+
+    def write_xml_string(self) -> str | bytes: ...
+
+
+Named = TypeVar("Named", Group, EndEffector, NamedState, VirtualJoint)
+RobotSource = str | bytes | os.PathLike[str] | Description | YourdfpyRobot
+Path = str | os.PathLike[str]
+
+
+class LoadOptions(TypedDict, total=False):
+    """The options of `load_description`."""
+
+    srdf: Path | bytes | bool | None
+    arguments: Mapping[str, Any] | None
+    search_path: Sequence[Path] | Mapping[str, Path] | Path
+    joint_limits: Path | Mapping[str, Any] | None
+
+
 def load_description(
-    source: Any,
+    source: RobotSource,
     *,
-    srdf: str | os.PathLike[str] | bool | None = None,
+    srdf: Path | bytes | bool | None = None,
     arguments: Mapping[str, Any] | None = None,
-    search_path: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] = (),
-    joint_limits: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    search_path: Sequence[Path] | Mapping[str, Path] | Path = (),
+    joint_limits: Path | Mapping[str, Any] | None = None,
 ) -> Description:
     """Load a robot's description.
 
-    source: a bundled robot's name, the path of a URDF, xacro or MJCF file or of a set-up file (TOML), URDF or MJCF
+    source: a bundled robot's name, the path of a URDF, xacro or MJCF file or of a robot config (TOML), URDF or MJCF
         text, or a yourdfpy object.
     srdf: path or text of an SRDF; None looks for one beside the file, False takes none.
     arguments: values for the arguments of a xacro file, or parameters of a bundled robot.
@@ -40,11 +62,11 @@ def load_description(
     URDF, SRDF and MJCF are read safely whatever they hold; xacro evaluates expressions and must be trusted.
     """
     folders = _folders(search_path)
-    if arguments is not None and not isinstance(arguments, Mapping):
+    if not isinstance(arguments, Mapping | None):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(f"arguments must be a mapping of names to values, not {type(arguments).__name__}.")
     description, path = _read(source, dict(arguments or {}), folders)
     if path is not None and path.lower().endswith(".toml"):
-        path = None  # a set-up file says itself which SRDF it takes
+        path = None  # a robot config says itself which SRDF it takes
     validate(description)
     description = _with_semantics(description, srdf, path)
     if joint_limits is not None:
@@ -53,7 +75,7 @@ def load_description(
     return with_default_accelerations(description)
 
 
-def _read(source: Any, arguments: dict[str, Any], folders: SearchPath) -> tuple[Description, str | None]:
+def _read(source: RobotSource, arguments: dict[str, Any], folders: SearchPath) -> tuple[Description, str | None]:
     """The description, and the path of its file where it has one."""
     if isinstance(source, Description):
         return source, None
@@ -103,11 +125,11 @@ def _read_file(path: str, arguments: dict[str, Any], folders: SearchPath) -> Des
         raise DescriptionError(f"{path!r} is a folder ({hint}); give the path of a file.")
     folder = os.path.dirname(os.path.abspath(path))
     if path.lower().endswith(".toml"):
-        from memetik.robot.setup_file import load_setup_description
+        from memetik.robot.readers.config_file import load_configured_description
 
-        return load_setup_description(path, folders)
+        return load_configured_description(path, folders)
     if path.lower().endswith(".xacro"):
-        from memetik.robot.xacro import expand_xacro
+        from memetik.robot.readers.xacro import expand_xacro
 
         text = expand_xacro(path, arguments=arguments, search_path=folders)
         return _read_root(parse_xml(text, path), folder, folders, path)
@@ -135,7 +157,7 @@ def read_bytes(path: str) -> bytes:
 
 def _read_root(root: Element, folder: str | None, folders: SearchPath, source: str) -> Description:
     if root.tag == "mujoco":
-        from memetik.robot.mjcf import read_mjcf_element
+        from memetik.robot.readers.mjcf import read_mjcf_element
 
         return read_mjcf_element(root, folder=folder, search_path=folders, source=source)
     if root.tag == "sdf":
@@ -143,18 +165,18 @@ def _read_root(root: Element, folder: str | None, folders: SearchPath, source: s
     return read_urdf_element(root, folder=folder, search_path=folders, source=source)
 
 
-def _is_yourdfpy(source: Any) -> bool:
+def _is_yourdfpy(source: object) -> TypeGuard[YourdfpyRobot]:
     return type(source).__module__.split(".")[0] == "yourdfpy" and hasattr(source, "write_xml_string")
 
 
-def _read_yourdfpy(source: Any, folders: SearchPath) -> Description:
+def _read_yourdfpy(source: YourdfpyRobot, folders: SearchPath) -> Description:
     """Through its XML, in which yourdfpy has replaced the mesh references by the paths it found.
 
     Its writer leaves out mimic joints and soft limits, which are added from the object.
     """
     try:
         root = parse_xml(source.write_xml_string(), "the yourdfpy object")
-        extras = {
+        extras: dict[str, dict[str, object]] = {
             joint.name: {"mimic": joint.mimic, "safety_controller": joint.safety_controller}
             for joint in source.robot.joints
         }
@@ -170,7 +192,7 @@ def _read_yourdfpy(source: Any, folders: SearchPath) -> Description:
     return _read_root(root, None, folders, "")
 
 
-def _with_semantics(description: Description, srdf: Any, path: str | None) -> Description:
+def _with_semantics(description: Description, srdf: Path | bytes | bool | None, path: str | None) -> Description:
     if srdf is False:
         return description
     if srdf is None or srdf is True:
@@ -193,19 +215,23 @@ def _with_semantics(description: Description, srdf: Any, path: str | None) -> De
 
 def _merged(given: Semantics, own: Semantics) -> Semantics:
     """What an SRDF says, and of what the description says itself that which the SRDF does not name."""
-    named = {}
-    for kind in ("groups", "end_effectors", "states", "virtual_joints"):
-        names = {entry.name for entry in getattr(given, kind)}
-        named[kind] = (*getattr(given, kind), *(entry for entry in getattr(own, kind) if entry.name not in names))
     pairs = {frozenset(pair[:2]) for pair in given.disabled_pairs}
     return Semantics(
-        **named,
+        groups=_united(given.groups, own.groups),
+        end_effectors=_united(given.end_effectors, own.end_effectors),
+        states=_united(given.states, own.states),
+        virtual_joints=_united(given.virtual_joints, own.virtual_joints),
         disabled_pairs=(*given.disabled_pairs, *(p for p in own.disabled_pairs if frozenset(p[:2]) not in pairs)),
         passive_joints=tuple(dict.fromkeys((*given.passive_joints, *own.passive_joints))),
     )
 
 
-def _with_joint_limits(description: Description, joint_limits: Any) -> Description:
+def _united(given: tuple[Named, ...], own: tuple[Named, ...]) -> tuple[Named, ...]:
+    names = {entry.name for entry in given}
+    return (*given, *(entry for entry in own if entry.name not in names))
+
+
+def _with_joint_limits(description: Description, joint_limits: Path | Mapping[str, Any]) -> Description:
     if isinstance(joint_limits, Mapping):
         return apply_joint_limits(description, joint_limits)
     text, where = _text_or_file(joint_limits, ("\n", ": "))
@@ -217,11 +243,11 @@ def _with_joint_limits(description: Description, joint_limits: Any) -> Descripti
     return apply_joint_limits(description, text, source=where)
 
 
-def _text_or_file(given: Any, marks: tuple[str, ...]) -> tuple[str | bytes, str]:
+def _text_or_file(given: Path | bytes, marks: tuple[str, ...]) -> tuple[str | bytes, str]:
     """A text is told from a path by marks that no sensible path has."""
     if isinstance(given, bytes) or (isinstance(given, str) and any(mark in given for mark in marks)):
         return given, ""
-    if not isinstance(given, str | os.PathLike):
+    if not isinstance(given, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(f"a path or a text is needed, not {type(given).__name__}.")
     path = os.fsdecode(given)
     if "\0" in path or not os.path.exists(path):
@@ -229,11 +255,11 @@ def _text_or_file(given: Any, marks: tuple[str, ...]) -> tuple[str | bytes, str]
     return read_bytes(path), path
 
 
-def _folders(search_path: Any) -> SearchPath:
+def _folders(search_path: Sequence[Path] | Mapping[str, Path] | Path) -> SearchPath:
     if isinstance(search_path, Mapping):
         return dict(zip(map(str, search_path), _folders(list(search_path.values())), strict=True))
     entries = [search_path] if isinstance(search_path, str | os.PathLike) else list(search_path)
     for entry in entries:
-        if not isinstance(entry, str | os.PathLike):
+        if not isinstance(entry, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInputError(f"search_path holds folders, not {type(entry).__name__}.")
     return [os.fsdecode(entry) for entry in entries]

@@ -9,9 +9,10 @@ The rows of all six mix metres and radians: the product and the condition then d
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError, suggest
 
@@ -22,7 +23,7 @@ _ROWS = {"all": slice(0, 6), "translation": slice(0, 3), "rotation": slice(3, 6)
 _MEASURES = ("product", "condition", "ratio")
 
 
-def manipulability(jacobian: Any, measure: Measure = "product", part: Part = "all") -> Any:
+def manipulability(jacobian: ArrayLike, measure: Measure = "product", part: Part = "all") -> float | np.ndarray:
     """The measure of Jacobians (..., 6, n), linear rows first: a float, or an array (...)."""
     if measure not in _MEASURES:
         raise InvalidInputError(f"there is no manipulability measure {measure!r}; {suggest(measure, _MEASURES)}")

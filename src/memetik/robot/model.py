@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from memetik import _core
 from memetik.errors import InvalidInputError, UnknownNameError
-from memetik.robot import semantics
-from memetik.robot.content import digest, read_only
+from memetik.robot import groups
 from memetik.robot.description import Description, Joint, Link
+from memetik.robot.description_digest import digest, read_only
 from memetik.robot.limits import apply_margin, apply_soft_limits, neutral_value
-from memetik.robot.tree import CompiledTree, compile_tree
+from memetik.robot.tree import CompiledTree, Coupling, compile_tree
 
 
 class RobotModel:
@@ -47,7 +47,7 @@ class RobotModel:
         limit_margin: moves position limits inwards: radians, for every turning axis; or a mapping from joint to margin.
         use_soft_limits: takes the description's soft limits where they are tighter than the hard ones.
         """
-        if not isinstance(description, Description):
+        if not isinstance(description, Description):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInputError(
                 f"a Robot is made from a Description, not from {type(description).__name__}; use load_robot(...)."
             )
@@ -157,7 +157,7 @@ class RobotModel:
     @property
     def tips(self) -> tuple[str, ...]:
         """The candidates for `tip`, one per limb."""
-        return semantics.find_tips(self.description, self.tree.topology)
+        return groups.find_tips(self.description, self.tree.topology)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -170,7 +170,7 @@ class RobotModel:
         return float(self.tree.masses.sum())
 
     @property
-    def couplings(self) -> Mapping[str, Any]:
+    def couplings(self) -> Mapping[str, Coupling]:
         """Per joint that is not fixed, mimics included: its first entry of q, multiplier and offset."""
         return MappingProxyType(self.tree.couplings)
 
@@ -225,13 +225,13 @@ class RobotModel:
 
     def group_joints(self, group: str) -> tuple[str, ...]:
         """The joints of one of SRDF's groups."""
-        return semantics.group_joints(self.description, self.tree.topology, group)
+        return groups.group_joints(self.description, self.tree.topology, group)
 
     def group_links(self, group: str) -> tuple[str, ...]:
         """The links of one of SRDF's groups."""
-        return semantics.group_links(self.description, self.tree.topology, group)
+        return groups.group_links(self.description, self.tree.topology, group)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Robot cannot be changed; its methods make new ones ({name!r} was to be set).")
 
     def __delattr__(self, name: str) -> None:
@@ -243,7 +243,7 @@ class RobotModel:
     def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -273,17 +273,4 @@ class RobotModel:
 
 
 def _native(tree: CompiledTree) -> _core.Tree:
-    return _core.Tree(
-        tree.parents,
-        tree.prismatic,
-        tree.placements,
-        tree.variables,
-        tree.multipliers,
-        tree.offsets,
-        tree.link_axes,
-        tree.link_placements,
-        tree.masses,
-        tree.coms,
-        tree.inertias,
-        tree.dof,
-    )
+    return _core.Tree(_core.TreeArrays(**{name: getattr(tree, name) for name in _core.TreeArrays.field_names}))

@@ -5,18 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal, TypeGuard, Unpack, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from memetik.geometry.transforms import PoseLike, as_pose, frozen, transform
 from memetik.robot import edit, limits
+from memetik.robot.configuration import JointValues
 from memetik.robot.description import Description, Geometry, Inertial, Semantics
+from memetik.robot.groups import group_end_effectors
 from memetik.robot.kinematics import Kinematics
-from memetik.robot.rotations import frozen
-from memetik.robot.semantics import group_end_effectors
-from memetik.robot.shapes import Shape
-from memetik.robot.transforms import as_pose, transform
+from memetik.robot.limits import AxisLimits, JointLimits
+
+if TYPE_CHECKING:
+    from memetik.robot.load import LoadOptions, RobotSource
+    from memetik.scene.scene import Scene
+    from memetik.studio.views.show import Picture
+
+Shapes = Geometry | Shape | Sequence[Geometry | Shape | tuple[Shape, PoseLike]]
+"""A shape, a shape at a pose, or several of them."""
 
 
 class Robot(Kinematics):
@@ -31,15 +41,15 @@ class Robot(Kinematics):
 
     def with_tool(
         self,
-        pose: Any = (0.0, 0.0, 0.0),
+        pose: PoseLike = (0.0, 0.0, 0.0),
         *,
         name: str = "tool",
         link: str | None = None,
-        collisions: Iterable[Any] = (),
-        visuals: Iterable[Any] = (),
+        collisions: Shapes = (),
+        visuals: Shapes = (),
         mass: float | None = None,
         com: Sequence[float] = (0.0, 0.0, 0.0),
-        inertia: Any = None,
+        inertia: ArrayLike | None = None,
     ) -> Robot:
         """This robot with a link `name` mounted on `link` (its tip where None), which becomes a tip itself.
 
@@ -56,7 +66,7 @@ class Robot(Kinematics):
             edit.add_tool(
                 self.description,
                 self.tip if link is None else link,
-                transform(pose) if np.shape(pose) == (3,) else as_pose(pose, "the tool's pose"),
+                _tool_pose(pose),
                 name=name,
                 collisions=_geometries(collisions),
                 visuals=_geometries(visuals),
@@ -64,12 +74,12 @@ class Robot(Kinematics):
             )
         )
 
-    def with_fixed(self, values: Mapping[str, Any]) -> Robot:
+    def with_fixed(self, values: Mapping[str, ArrayLike]) -> Robot:
         """This robot with some joints fixed at these values; joints that mimic them are fixed too, all links stay."""
         q = self.q(values)
         return Robot(edit.fix_joints(self.description, self._values_of(self._owners(values), q)))
 
-    def group(self, group: str | Sequence[str], values: Any = None) -> Robot:
+    def group(self, group: str | Sequence[str], values: JointValues | None = None) -> Robot:
         """The part of this robot that one of its groups, or a list of joints, moves.
 
         All links stay; the other joints are fixed at `values` (a mapping or a configuration), else at neutral ones.
@@ -102,35 +112,37 @@ class Robot(Kinematics):
         """
         return Robot(edit.extract_chain(self.description, base, tip))
 
-    def inverted(self, base: str, pose: Any = None) -> Robot:
+    def inverted(self, base: str, pose: PoseLike | None = None) -> Robot:
         """The same robot with link `base` as its root, at `pose` in the world (its origin where None).
 
         All links, their frames and the meaning of q are the same: only the base is another.
         """
         return Robot(edit.reroot(self.description, base, None if pose is None else as_pose(pose)))
 
-    def at(self, pose: Any) -> Robot:
+    def at(self, pose: PoseLike) -> Robot:
         """This robot with its root link at `pose` in the world."""
         checked = as_pose(pose, "the base pose")
         if checked.shape != (4, 4):
             raise InvalidInputError(f"the base pose must have shape (4, 4), not {checked.shape}.")
         return Robot(replace(self.description, base=frozen(checked)))
 
-    def with_floating_base(self, limits: Any = None, *, name: str | None = None, rotation_order: str = "xyz") -> Robot:
-        """This robot on a floating joint: entries x, y, z, then turns about the moved axes in `rotation_order`.
+    def with_floating_base(
+        self, limits: AxisLimits | None = None, *, name: str | None = None, rotation_order: str = "xyz"
+    ) -> Robot:
+        """This robot on a floating joint: entries x, y, z, then rotations about the moved axes in `rotation_order`.
 
         limits: pairs (lower, upper), six of them or by axis {"x": ..., "r1": ...}; infinite where not given.
         """
         return self._with_base("floating", limits, name, rotation_order)
 
-    def with_planar_base(self, limits: Any = None, *, name: str | None = None) -> Robot:
+    def with_planar_base(self, limits: AxisLimits | None = None, *, name: str | None = None) -> Robot:
         """This robot on a planar joint: entries x, y and yaw in the frame that its base has now.
 
         limits: pairs (lower, upper), three of them or by axis {"x": ..., "yaw": ...}; infinite where not given.
         """
         return self._with_base("planar", limits, name, "xyz")
 
-    def with_limits(self, given: Mapping[str, Any]) -> Robot:
+    def with_limits(self, given: Mapping[str, JointLimits]) -> Robot:
         """This robot with other limits for some joints: {joint or axis: (lower, upper) or a mapping of limits}.
 
         The mapping has some of lower, upper, velocity, acceleration, effort, soft_lower, soft_upper.
@@ -146,7 +158,7 @@ class Robot(Kinematics):
         return Robot(self.description, use_soft_limits=True)
 
     def with_semantics(self, semantics: Semantics) -> Robot:
-        """This robot with other groups, end effectors, named postures and disabled pairs."""
+        """This robot with other groups, end effectors, named configurations and disabled pairs."""
         return Robot(edit.with_known_semantics(self.description, semantics))
 
     def with_disabled_pairs(self, pairs: Iterable[tuple[str, str]], reason: str = "User") -> Robot:
@@ -163,12 +175,14 @@ class Robot(Kinematics):
 
         return write_urdf(self.description, meshes=meshes)
 
-    def show(self, q: Any = None, scene: Any = None, *, height: int = 480) -> Any:
-        """The robot at q, or at several postures, to look at: shown by itself in a notebook; `.open()` opens a
+    def show(self, q: ArrayLike | None = None, scene: Scene | None = None, *, height: int = 480) -> Picture:
+        """The robot at q, or at several configurations, to look at: shown by itself in a notebook; `.open()` opens a
         browser."""
-        return import_module("memetik.studio.show").show_robot(self, q, scene, height=height)
+        return import_module("memetik.studio.views.show").show_robot(self, q, scene, height=height)
 
-    def _with_base(self, kind: Literal["floating", "planar"], given: Any, name: str | None, order: str) -> Robot:
+    def _with_base(
+        self, kind: Literal["floating", "planar"], given: AxisLimits | None, name: str | None, order: str
+    ) -> Robot:
         lower, upper = limits.axis_limits(kind, given)
         added = edit.add_base(self.description, kind, name=name, lower=lower, upper=upper, rotation_order=order)
         return Robot(added)
@@ -189,7 +203,7 @@ class Robot(Kinematics):
         return list(owners)
 
     def _values_of(self, joints: Iterable[str], q: np.ndarray) -> dict[str, tuple[float, ...]]:
-        result = {}
+        result: dict[str, tuple[float, ...]] = {}
         for name in joints:
             joint = self.joint(name)
             first = self.tree.couplings[name].first
@@ -198,11 +212,11 @@ class Robot(Kinematics):
 
 
 def load_robot(
-    source: Any,
+    source: RobotSource,
     *,
     limit_margin: float | Mapping[str, float] = 0.0,
     use_soft_limits: bool = False,
-    **options: Any,
+    **options: Unpack[LoadOptions],
 ) -> Robot:
     """Load a robot.
 
@@ -217,15 +231,34 @@ def load_robot(
     return Robot(description, limit_margin=limit_margin, use_soft_limits=use_soft_limits)
 
 
-def robot_from_dh(table: Any, convention: str = "standard", *, limits: Any = None, **options: Any) -> Robot:
-    """The robot of a Denavit-Hartenberg table: rows of theta, d, a, alpha; metres and radians.
+def robot_from_dh(
+    table: Sequence[Sequence[float] | Mapping[str, float]],
+    convention: str = "standard",
+    *,
+    limits: Sequence[tuple[float, float] | None] | None = None,
+    kinds: Sequence[str] | None = None,
+    velocity: Sequence[float] | float | None = None,
+    columns: Sequence[str] = ("theta", "d", "a", "alpha"),
+    name: str = "robot",
+    joint_names: Sequence[str] | None = None,
+    link_names: Sequence[str] | None = None,
+    base: ArrayLike | None = None,
+    tool: ArrayLike | None = None,
+) -> Robot:
+    """The robot of a Denavit-Hartenberg table. Metres and radians.
 
-    convention: "standard" or "modified". limits: (lower, upper) per joint. options: kinds=, velocity=, columns=, name=,
-    joint_names=, link_names=, base=, tool=, as `memetik.robot.dh.description_from_dh` has them.
+    table: a row per joint, four numbers in the order of `columns`, or a mapping with those names (missing ones are 0).
+    convention: "standard" or "modified".
+    limits: (lower, upper) per joint, None for none; a revolute joint without limits is continuous.
+    kinds: "revolute" or "prismatic" per joint, or a word such as "RRPRRR"; revolute where not given.
+    velocity: largest speed, one for all joints or one per joint.
+    joint_names, link_names: joint1, joint2, ... and base, link1, link2, ... where not given.
+    base: pose of the robot in the world; tool: pose of a further link "tool" in the last frame.
     """
-    from memetik.robot.dh import description_from_dh
+    from memetik.robot.readers.dh import DhTable
 
-    return Robot(description_from_dh(table, convention, limits=limits, **options))
+    named = joint_names, link_names
+    return Robot(DhTable(table, convention, limits, kinds, velocity, columns, name, *named, base, tool).description())
 
 
 def combine(robots: Mapping[str, Robot], name: str = "cell") -> Robot:
@@ -235,21 +268,33 @@ def combine(robots: Mapping[str, Robot], name: str = "cell") -> Robot:
     """
     parts: dict[str, Description] = {}
     for key, robot in robots.items():
-        if not isinstance(robot, Robot):
+        if not isinstance(robot, Robot):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInputError(f"combine takes robots by name; {key!r} is a {type(robot).__name__}.")
         parts[key] = robot.description
     return Robot(edit.combine(parts, name))
 
 
-def _geometries(given: Iterable[Any]) -> tuple[Geometry, ...]:
-    result = []
-    for item in given if isinstance(given, list | tuple) else (given,):
-        if isinstance(item, Geometry):
-            result.append(item)
-        elif isinstance(item, Shape):
-            result.append(Geometry(item))
-        elif isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], Shape):
-            result.append(Geometry(item[0], as_pose(item[1], "the pose of a shape")))
-        else:
+def _tool_pose(pose: PoseLike) -> np.ndarray:
+    return transform(pose) if _is_offset(pose) else as_pose(pose, "the tool's pose")
+
+
+def _is_offset(pose: PoseLike) -> TypeGuard[Sequence[float]]:
+    entries = cast("Sequence[float]", pose if isinstance(pose, Sequence | np.ndarray) else ())
+    return len(entries) == 3 and np.ndim(entries[0]) == 0
+
+
+def _geometries(given: Shapes) -> tuple[Geometry, ...]:
+    items = (given,) if isinstance(given, Geometry | Shape) else given
+    return tuple(_geometry(item) for item in items)
+
+
+def _geometry(item: Geometry | Shape | tuple[Shape, PoseLike]) -> Geometry:
+    match item:
+        case Geometry():
+            return item
+        case Box() | Sphere() | Cylinder() | Capsule() | Mesh():
+            return Geometry(item)
+        case (Box() | Sphere() | Cylinder() | Capsule() | Mesh() as shape, placed):
+            return Geometry(shape, as_pose(placed, "the pose of a shape"))
+        case _:
             raise InvalidInputError(f"a shape, a pair (shape, pose) or a Geometry is needed, not {item!r:.80}.")
-    return tuple(result)

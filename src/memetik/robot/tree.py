@@ -1,7 +1,7 @@
 """A description compiled to elementary axes, as the core wants them.
 
 Each joint is a product of fixed placements and elementary motions. A motion about an axis a is A Rz(value) A^-1 with a
-fixed rotation A that takes z to a, so every axis of the compiled tree turns about, or slides along, its own z:
+fixed rotation A that takes z to a, so every axis of the compiled tree rotates about, or translates along, its own z:
 
     frame(axis) = frame(parent(axis)) placement(axis) Rz(angle)   or   ... Tz(distance),
     angle or distance = multiplier q[variable] + offset.
@@ -17,16 +17,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memetik.robot.description import Description, Joint
-from memetik.robot.limits import LIMIT_NAMES, turning_axes
-from memetik.robot.rotations import inverse
+from memetik.geometry.transforms import frozen_inverse
+from memetik.robot.description import LIMIT_NAMES, Description, Joint
+from memetik.robot.joint_kinds import JointAxis
 from memetik.robot.topology import Topology
 from memetik.robot.validate import validate
 
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """A turn about, or a slide along, a unit axis; by sign * (value of the joint's axis number `entry`)."""
+    """A rotation about, or a translation along, a unit axis; by sign * (value of the joint's axis number `entry`)."""
 
     prismatic: bool
     axis: tuple[float, float, float]
@@ -94,7 +94,7 @@ def compile_tree(description: Description) -> CompiledTree:
     prismatic = np.array(axes.prismatic, dtype=np.uint8)
     multipliers = np.array(axes.multipliers, dtype=float)
     free = [joint for joint in description.joints if joint.mimic is None]
-    turning = np.array([turns for joint in free for turns in turning_axes(joint)], dtype=bool)
+    turning = np.array([angular for joint in free for angular in joint.traits.angular], dtype=bool)
     limits = _limits(description, couplings)
     masses, coms, inertias = _inertias(description)
     return CompiledTree(
@@ -139,7 +139,7 @@ def joint_steps(joint: Joint) -> list[np.ndarray | Motion]:
     if not joint.reversed:
         return steps
     return [
-        Motion(step.prismatic, step.axis, step.entry, -step.sign) if isinstance(step, Motion) else inverse(step)
+        Motion(step.prismatic, step.axis, step.entry, -step.sign) if isinstance(step, Motion) else frozen_inverse(step)
         for step in reversed(steps)
     ]
 
@@ -165,26 +165,6 @@ _UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
 def _motions(joint: Joint) -> list[np.ndarray | Motion]:
-    kind = joint.kind
-    if kind == "fixed":
-        return []
-    if kind == "spherical":
-        return _turns(joint, 0)
-    if kind == "floating":
-        return [*(Motion(True, _UNIT[letter], k) for k, letter in enumerate("xyz")), *_turns(joint, 3)]
-    axis = _unit_axis(joint)
-    if kind == "prismatic":
-        return [Motion(True, axis, 0)]
-    if kind == "cylindrical":
-        return [Motion(True, axis, 0), Motion(False, axis, 1)]
-    if kind == "planar":
-        frame = np.eye(4)
-        frame[:3, :3] = rotation_to_axis(axis)
-        return [frame, Motion(True, _UNIT["x"], 0), Motion(True, _UNIT["y"], 1), Motion(False, _UNIT["z"], 2), frame.T]
-    return [Motion(False, axis, 0)]
-
-
-def _turns(joint: Joint, first: int) -> list[np.ndarray | Motion]:
     if joint.swing_twist and joint.kind == "spherical":
         direction, swing, twist = range(3)
         return [
@@ -193,7 +173,18 @@ def _turns(joint: Joint, first: int) -> list[np.ndarray | Motion]:
             Motion(False, _UNIT["z"], direction, -1.0),
             Motion(False, _UNIT["z"], twist),
         ]
-    return [Motion(False, _UNIT[letter], first + k) for k, letter in enumerate(joint.rotation_order)]
+    motions = [Motion(not axis.angular, _direction(joint, axis), k) for k, axis in enumerate(joint.traits.axes)]
+    if not joint.traits.in_plane:
+        return [*motions]
+    frame = np.eye(4)
+    frame[:3, :3] = rotation_to_axis(_unit_axis(joint))
+    return [frame, *motions, frame.T]
+
+
+def _direction(joint: Joint, axis: JointAxis) -> tuple[float, float, float]:
+    if axis.direction == "axis":
+        return _unit_axis(joint)
+    return _UNIT[joint.rotation_order[int(axis.direction) - 1] if axis.direction.isdigit() else axis.direction]
 
 
 def _motion_pose(motion: Motion, value: float) -> np.ndarray:
@@ -260,12 +251,12 @@ def _limits(description: Description, couplings: dict[str, Coupling]) -> dict[st
             continue
         for name in LIMIT_NAMES:
             values = getattr(joint, name)
-            if joint.kind == "continuous" and name.endswith(("lower", "upper")):
+            if not joint.traits.bounded and name.endswith(("lower", "upper")):
                 values = (-math.inf if name.endswith("lower") else math.inf,)
             columns[name].extend(values)
     limits = {name: np.array(values, dtype=float) for name, values in columns.items()}
     for joint in description.joints:
-        if joint.mimic is not None and joint.kind != "continuous":
+        if joint.mimic is not None and joint.traits.bounded:
             _narrow(limits, joint, couplings[joint.name])
     return limits
 

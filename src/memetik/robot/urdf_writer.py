@@ -2,7 +2,7 @@
 
 A joint that URDF cannot express (spherical, cylindrical, anchored, reversed, limits per axis) is written twice: as a
 chain of plain one-axis joints with helper links, for everyone, and in the <memetik> element, from which memetik
-restores it (see `memetik.robot.urdf`). The pose of the root in the world is kept there too.
+restores it (see `memetik.robot.readers.urdf`). The pose of the root in the world is kept there too.
 What SRDF says is not written.
 """
 
@@ -17,16 +17,14 @@ from xml.etree import ElementTree
 import numpy as np
 
 from memetik.errors import DescriptionError
-from memetik.robot.description import Description, Geometry, Joint, Link, Mimic
-from memetik.robot.rotations import rpy_from_rotation
-from memetik.robot.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+from memetik.files.xml_tree import NO_LIMIT
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+from memetik.geometry.transforms import rpy_from_rotation
+from memetik.robot.description import LIMIT_NAMES, Description, Geometry, Joint, Link, Mimic
+from memetik.robot.readers.urdf import EXTENSION_VERSION
 from memetik.robot.tree import Motion, joint_steps
-from memetik.robot.urdf import EXTENSION_VERSION
-from memetik.robot.xmltree import NO_LIMIT
 
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-
-_UNIT_KINDS = ("fixed", "revolute", "continuous", "prismatic")
 
 
 def write_urdf(description: Description, *, meshes: Literal["found", "given"] = "found") -> str:
@@ -101,7 +99,7 @@ class _Writer:
 
     def extended_joint(self, joint: Joint) -> None:
         entry = write_joint(self.extension, joint)
-        if joint.kind in ("planar", "floating") and not joint.reversed and not any(joint.anchor):
+        if joint.traits.in_urdf and joint.axes > 1 and not joint.reversed and not any(joint.anchor):
             bare = Joint(joint.name, joint.kind, joint.parent, joint.child, origin=joint.origin, axis=joint.axis)
             write_joint(self.root, bare)
             ElementTree.SubElement(entry, "replaces", joint=joint.name)
@@ -140,7 +138,7 @@ class _Writer:
                 origin=pending,
                 axis=(x, y, z),
                 mimic=Mimic(names[k]) if repeated else mimic,
-                **{limit: getattr(joint, limit)[k : k + 1] for limit in _LIMITS},
+                **{limit: getattr(joint, limit)[k : k + 1] for limit in LIMIT_NAMES},
             )
             names.setdefault(k, name)
             chain.append(plain)
@@ -155,17 +153,14 @@ class _Writer:
         return name
 
 
-_LIMITS = ("lower", "upper", "velocity", "acceleration", "effort", "soft_lower", "soft_upper")
-
-
 def _is_plain(joint: Joint) -> bool:
     """Whether URDF expresses the joint by itself."""
     if joint.reversed or any(joint.anchor):
         return False
-    if joint.kind in ("planar", "floating"):
-        limited = any(math.isfinite(v) for name in _LIMITS for v in getattr(joint, name))
+    if joint.axes > 1 and joint.traits.in_urdf:
+        limited = any(math.isfinite(v) for name in LIMIT_NAMES for v in getattr(joint, name))
         return not limited and joint.rotation_order == "xyz"
-    return joint.kind in _UNIT_KINDS
+    return joint.traits.in_urdf
 
 
 def write_joint(parent: ElementTree.Element, joint: Joint) -> ElementTree.Element:
@@ -194,14 +189,14 @@ def write_joint(parent: ElementTree.Element, joint: Joint) -> ElementTree.Elemen
 
 
 def _limits(element: ElementTree.Element, joint: Joint) -> None:
-    values = {name: getattr(joint, name) for name in _LIMITS}
-    if joint.kind == "continuous":
+    values = {name: getattr(joint, name) for name in LIMIT_NAMES}
+    if not joint.traits.bounded:
         values["lower"] = values["upper"] = (math.inf,)
     given = {name: _numbers(v) for name, v in values.items() if any(math.isfinite(x) for x in v)}
     soft = "soft_lower" in given or "soft_upper" in given
-    if joint.kind in ("revolute", "prismatic") or any(name in given for name in _LIMITS[:5]):
+    if joint.traits.needs_limits or any(name in given for name in LIMIT_NAMES[:5]):
         attributes = {}
-        if joint.kind != "continuous":
+        if joint.traits.bounded:
             attributes = {"lower": _numbers(values["lower"]), "upper": _numbers(values["upper"])}
         # The standard asks for both even where they are unknown.
         attributes |= {"velocity": _numbers(values["velocity"]), "effort": _numbers(values["effort"])}

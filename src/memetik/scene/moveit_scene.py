@@ -20,34 +20,30 @@ the half-space behind it, a x + b y + c z + d <= 0.
 from __future__ import annotations
 
 import os
+import re
 
 import numpy as np
 
 from memetik.errors import GeometryError, InvalidInputError
-from memetik.robot.shapes import Box, Cylinder, Sphere
-from memetik.robot.transforms import transform
-from memetik.scene.formats.raw import MAX_TEXT_BYTES, RawMesh, check_indices
-from memetik.scene.mesh_files import clean_mesh
-from memetik.scene.objects import Cone, Plane, SceneShape
-from memetik.scene.scene import Scene, plane_pose
+from memetik.files.schema import read_bytes
+from memetik.geometry.formats.raw import MAX_TEXT_BYTES, RawMesh, check_indices, numbers
+from memetik.geometry.mesh_files import clean_mesh
+from memetik.geometry.shapes import Box, Cone, Cylinder, Plane, SceneShape, Sphere
+from memetik.geometry.transforms import transform
+from memetik.scene.scene import Scene
+from memetik.scene.scene_object import plane_pose
 
+_WORD = re.compile(r"\S+")
 _DIMENSIONS = {"box": 3, "sphere": 1, "cylinder": 2, "cone": 2, "plane": 4, "mesh": 2}
 
 
 def load_moveit_scene(path: str | os.PathLike[str]) -> Scene:
     """Read a scene that MoveIt wrote."""
-    path = os.fspath(path)
-    what = f"the scene file {os.path.basename(path)!r}"
+    what = f"the scene file {os.path.basename(os.fspath(path))!r}"
     try:
-        if os.path.getsize(path) > MAX_TEXT_BYTES:
-            raise GeometryError(f"{what} is larger than the {MAX_TEXT_BYTES} bytes that are read.")
-        with open(path, "rb") as file:
-            text = file.read(MAX_TEXT_BYTES).decode("utf-8")
-    except OSError as error:
-        raise GeometryError(f"{what} cannot be read: {error.strerror}.") from None
+        return parse_moveit_scene(read_bytes(path, what, MAX_TEXT_BYTES, GeometryError).decode("utf-8"), what)
     except UnicodeDecodeError:
         raise GeometryError(f"{what} is no text.") from None
-    return parse_moveit_scene(text, what)
 
 
 def parse_moveit_scene(text: str, what: str = "the scene") -> Scene:
@@ -67,9 +63,8 @@ def parse_moveit_scene(text: str, what: str = "the scene") -> Scene:
         shapes = words.count("shapes")
         for index in range(shapes):
             shape, own_pose, color = _shape(words)
-            full_name = name if shapes == 1 else f"{name}/{index + 1}"
             try:
-                scene.add(full_name, shape, pose @ own_pose, color=color)
+                scene.add(name if shapes == 1 else f"{name}/{index + 1}", shape, pose @ own_pose, color=color)
             except InvalidInputError as error:
                 raise GeometryError(f"{what}: {error}") from None
         if newer:
@@ -107,8 +102,8 @@ def _shape(words: _Words) -> tuple[SceneShape, np.ndarray, tuple[float, ...] | N
         if kind == "plane":
             shape, own = Plane(), plane_pose(values[:3], -values[3])
         else:
-            make = {"box": lambda *size: Box(size), "sphere": Sphere, "cylinder": Cylinder, "cone": Cone}[kind]
-            shape = make(*values)
+            make = {"sphere": Sphere, "cylinder": Cylinder, "cone": Cone}.get(kind)
+            shape = Box(tuple(values)) if make is None else make(*values)
     pose = words.pose() @ own
     color = tuple(np.clip(words.numbers(4), 0.0, 1.0).tolist())
     return shape, pose, color if any(color) else None
@@ -131,27 +126,18 @@ class _Words:
 
     def word(self) -> str:
         """The next word."""
-        while self._at < len(self._text) and self._text[self._at].isspace():
-            self._at += 1
-        start = self._at
-        while self._at < len(self._text) and not self._text[self._at].isspace():
-            self._at += 1
-        if start == self._at:
+        found = _WORD.search(self._text, self._at)
+        if found is None:
             raise self._short()
-        return self._text[start : self._at]
+        self._at = found.end()
+        return found[0]
 
     def numbers(self, count: int) -> np.ndarray:
         """The next finite numbers."""
         # A number takes two characters at least: what cannot be there is not waited for.
         if 2 * count > len(self._text) - self._at + 2:
             raise self._short()
-        words = [self.word() for _ in range(count)]
-        try:
-            values = np.array(words, dtype=float) if words else np.zeros(0)
-        except ValueError as error:
-            raise GeometryError(
-                f"{self.what} has something else where a number should be: {str(error)[:80]}."
-            ) from None
+        values = numbers(self.what, [self.word() for _ in range(count)])
         if not np.isfinite(values).all():
             raise GeometryError(f"{self.what} has a number that is not finite.")
         return values

@@ -1,1 +1,1 @@
-"""How postures are found."""
+"""How configurations are found."""

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memetik.errors import MissingExtraError
+from memetik.goals.base import HARD
 from memetik.solve.demands import shortage_of
-from memetik.solve.reach import proof_of
+from memetik.solve.hard_terms import HardTerms
+from memetik.solve.reach_proofs import proof_of
 from memetik.solve.relaxations import helpful
-from memetik.solve.statement import Statement, statement_of
 
 if TYPE_CHECKING:
     from memetik.solve.solution import Solution
@@ -30,15 +31,15 @@ def reason_of(solution: Solution) -> str:
     """The solution's reason in a few words.
 
     'out of reach' and 'limits exclude it' are proved. 'too few joints for the demands' holds for all but special
-    targets. 'in collision': postures were found that meet the goals, and all of them touch something. 'not found in
-    time' says nothing about what is possible.
+    targets. 'in collision': configurations were found that meet the goals, and all of them touch something. 'not found
+    in time' says nothing about what is possible.
     """
     if solution.success:
         return SOLVED
-    statement = statement_of(solution)
-    if proof := proof_of(statement):
+    hard = HardTerms.of_solution(solution)
+    if proof := proof_of(hard):
         return proof.reason
-    if shortage_of(statement):
+    if shortage_of(hard):
         return TOO_FEW_JOINTS
     return IN_COLLISION if _turned_away_by_contact(solution) else NOT_FOUND
 
@@ -46,12 +47,15 @@ def reason_of(solution: Solution) -> str:
 def explain(solution: Solution) -> str:
     """The solution in plain sentences: what misses by how much, joints at limits, what was tried, what would help."""
     lines = [_heading(solution)]
-    about = [*_joints_at_limits(solution), *_seed(solution), _search(solution)]
+    about = _joints_at_limits(solution)
+    if clipped := ", ".join(map(repr, solution.clipped)):
+        about.append(f"The seed was outside the limits of {clipped} and was moved to the nearest value within.")
+    about.append(_search(solution))
     if solution.success:
         return "\n".join(lines + about)
-    statement = statement_of(solution)
-    lines += [*_causes(solution, statement), *_misses(solution, statement), *_contacts(solution), *about]
-    found = helpful(solution.problem, statement)
+    hard = HardTerms.of_solution(solution)
+    lines += [*_causes(solution, hard), *_misses(solution, hard), *_contacts(solution), *about]
+    found = helpful(solution.problem, hard)
     lines += [f"It would be solved {change}." for change in found]
     if not found:
         lines.append("None of the relaxations that were tried is solved in the time given to them.")
@@ -60,43 +64,42 @@ def explain(solution: Solution) -> str:
 
 def _heading(solution: Solution) -> str:
     if solution.reason == APPROXIMATE:
-        return "Not solved: this is the nearest posture that was found."
+        return "Not solved: this is the nearest configuration that was found."
     if not solution.success:
         return f"Not solved: {solution.reason}."
-    worst = [
-        f"{goal!r} to " + " and ".join(f"{label} {_quantity(error, unit)}" for label, error, unit in parts)
-        for goal, parts in _named_errors(solution).items()
-        if parts
-    ]
+    problem, parts = solution.problem, dict[int, list[str]]()
+    for term, error in zip(problem.terms, np.asarray(solution.outcome.errors).tolist(), strict=True):
+        if term.spec.priority == HARD:
+            parts.setdefault(term.spec.goal, []).append(f"{term.label} {_quantity(error, term.unit)}")
+    worst = [f"{problem.goal_names[goal]!r} to {' and '.join(parts[goal])}" for goal in sorted(parts)]
     return f"Solved in {solution.time * 1e3:.3g} ms: {', '.join(worst)}."
 
 
-def _causes(solution: Solution, statement: Statement) -> list[str]:
-    names = solution.problem.goal_names
-    lines = []
-    if proof := proof_of(statement):
+def _causes(solution: Solution, hard: HardTerms) -> list[str]:
+    names, lines = solution.problem.goal_names, list[str]()
+    if proof := proof_of(hard):
         lines.append(f"Proved for {names[proof.goal]!r}: {proof.sentence}.")
-    if shortage := shortage_of(statement):
+    if shortage := shortage_of(hard):
         lines.append(f"{shortage.sentence}.")
     return lines
 
 
-def _misses(solution: Solution, statement: Statement) -> list[str]:
-    """One sentence for each goal that misses in the best posture found."""
+def _misses(solution: Solution, hard: HardTerms) -> list[str]:
+    """One sentence for each goal that misses in the best configuration found."""
     parts: dict[int, list[str]] = {}
-    for term in statement.terms:
+    for term in hard.terms:
         if term.missed:
-            error, allowed = (_quantity(value, term.unit) for value in (term.error, term.tolerance))
-            parts.setdefault(term.goal, []).append(f"{term.label} by {error} ({allowed} allowed)")
+            error, allowed = (_quantity(value, term.unit) for value in (term.error, term.spec.tolerance))
+            parts.setdefault(term.spec.goal, []).append(f"{term.label} by {error} ({allowed} allowed)")
     names = solution.problem.goal_names
-    return [f"The best posture found misses {names[goal]!r}: {', '.join(own)}." for goal, own in parts.items()]
+    return [f"The best configuration found misses {names[goal]!r}: {', '.join(own)}." for goal, own in parts.items()]
 
 
 def _contacts(solution: Solution) -> list[str]:
-    """What touches what in the best posture found."""
+    """What touches what in the best configuration found."""
     problem = solution.problem
     try:
-        model: Any = problem._stand_in if problem.confinement is None else problem.confinement.exact
+        model: Any = problem.external_checker if problem.collision_context is None else problem.collision_context.exact
     except MissingExtraError:
         return []
     if not hasattr(model, "contacts"):
@@ -106,20 +109,19 @@ def _contacts(solution: Solution) -> list[str]:
         pair = (contact.first, contact.second)
         deepest[pair] = max(contact.depth, deepest.get(pair, 0.0))
     found = [f"{first!r} and {second!r} ({_quantity(d, 'm')} deep)" for (first, second), d in deepest.items()]
-    return [f"In the best posture found these touch: {', '.join(found[:MOST_CONTACTS])}."] if found else []
+    return [f"In the best configuration found these touch: {', '.join(found[:MOST_CONTACTS])}."] if found else []
 
 
 def _turned_away_by_contact(solution: Solution) -> bool:
     counts, problem = solution.statistics, solution.problem
-    if problem._stand_in is not None:
+    if problem.external_checker is not None:
         return counts.get("rejected", 0) > 0
-    return problem.confinement is not None and counts.get("blocked", 0) > 0
+    return problem.collision_context is not None and counts.get("blocked", 0) > 0
 
 
 def _joints_at_limits(solution: Solution) -> list[str]:
-    robot = solution.problem.robot
-    near = []
-    for entry in solution.problem._core.variables:
+    robot, near = solution.problem.robot, list[str]()
+    for entry in solution.problem.core.variables:
         value, lower, upper = float(solution.q[entry]), float(robot.lower[entry]), float(robot.upper[entry])
         room = 1e-3 * (upper - lower) if math.isfinite(upper - lower) else 1e-3
         if min(value - lower, upper - value) <= room:
@@ -128,33 +130,15 @@ def _joints_at_limits(solution: Solution) -> list[str]:
     return [f"At their limits: {', '.join(near)}."] if near else []
 
 
-def _seed(solution: Solution) -> list[str]:
-    if not solution.clipped:
-        return []
-    listed = ", ".join(repr(name) for name in solution.clipped)
-    return [f"The seed was outside the limits of {listed} and was moved to the nearest value within."]
-
-
 def _search(solution: Solution) -> str:
-    counts = solution.statistics
+    counts, milliseconds = solution.statistics, solution.time * 1e3
     starts = counts.get("starts", 1)
-    line = f"The search evaluated {counts['evaluations']} postures from {starts} starts in {solution.time * 1e3:.3g} ms"
-    rejected = counts.get("rejected", 0)
-    if rejected:
+    line = f"The search evaluated {solution.evaluations} configurations from {starts} starts in {milliseconds:.3g} ms"
+    if rejected := counts.get("rejected", 0):
         line += f"; {rejected} met the goals in the search and were turned away when checked"
     if blocked := counts.get("blocked", 0):
         line += f"; {blocked} met the goals and touched something"
     return line + "."
-
-
-def _named_errors(solution: Solution) -> dict[str, list[tuple[str, float, str]]]:
-    """Errors of the musts with their units, by goal."""
-    problem = solution.problem
-    named: dict[str, list[tuple[str, float, str]]] = {name: [] for name in problem.goal_names}
-    for term, error in zip(problem._terms, np.asarray(solution._data.errors).tolist(), strict=True):
-        if problem.goals[term.goal].priority == 0:
-            named[problem.goal_names[term.goal]].append((term.label, error, term.unit))
-    return named
 
 
 def _quantity(value: float, unit: str) -> str:

@@ -1,7 +1,7 @@
 """Inspecting surfaces: which spots a robot can bring a camera or probe to, which it then sees, and from where.
 
-A spot is seen from a posture when it is within the range of distances, in the field of view, not under too flat an
-angle, and when nothing of the scene is in between. The robot's own links are not looked for in the line of sight.
+A spot is seen from a configuration when it is within the range of distances, in the field of view, not under too flat
+an angle, and when nothing of the scene is in between. The robot's own links are not looked for in the line of sight.
 """
 
 from __future__ import annotations
@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from memetik._moved import serve_old_names
 from memetik.errors import InvalidInputError
 from memetik.goals.base import Goal
-from memetik.goals.scan import Scan
+from memetik.goals.viewpoint import Viewpoint
 from memetik.robot.robot import Robot
 from memetik.scene.scene import Scene
-from memetik.scene.spots import Sight, Spots
+from memetik.scene.surface_points import LinesOfSight, SurfacePoints
+from memetik.solve.inputs import Seed
+from memetik.solve.options import MethodLike
 from memetik.solve.problem import Problem
 
 _SLACK = 1e-6  # metres and radians: an answer may use its tolerances up
@@ -28,15 +31,15 @@ _SLACK = 1e-6  # metres and radians: an answer may use its tolerances up
 class Inspection:
     """What a robot sees of spots.
 
-    reached   (N,) whether a posture was found that sees the spot.
-    q         (N, dof) that posture; of spots that are not reached, the best found.
-    seen      (N,) whether any of the postures sees the spot.
-    views     numbers of spots whose postures, together, see all that is seen; the most telling first.
+    reached   (N,) whether a configuration was found that sees the spot.
+    q         (N, dof) that configuration; of spots that are not reached, the best found.
+    seen      (N,) whether any of the configurations sees the spot.
+    views     numbers of spots whose configurations, together, see all that is seen; the most telling first.
     gains     how many spots each of the `views` adds.
     reasons   (N,) why a spot is not reached, "" where it is.
     """
 
-    spots: Spots
+    spots: SurfacePoints
     reached: np.ndarray
     q: np.ndarray
     seen: np.ndarray
@@ -67,51 +70,52 @@ class Inspection:
             rows.append(f"{name:20} {own.sum():6d} {self.reached[own].sum():8d} {self.seen[own].sum():6d}")
         rows.append(
             f"{100.0 * self.coverage:.1f} % of {self.spots.area * len(self.spots):.4g} m^2 is seen, from "
-            f"{len(self.views)} postures; {len(self.views_for(0.9))} of them see 90 % of that"
+            f"{len(self.views)} configurations; {len(self.views_for(0.9))} of them see 90 % of that"
         )
         missing = Counter(reason for reason in self.reasons if reason)
         rows += [f"not reached: {count} {reason}" for reason, count in missing.most_common()]
         return "\n".join(rows)
 
 
-def inspect(
+def plan_inspection(
     robot: Robot,
     scene: Scene,
-    spots: Spots,
+    spots: SurfacePoints,
     link: str | None = None,
     *,
     distance: tuple[float, float] = (0.02, 0.05),
     view_angle: float = 0.2,
     incidence_angle: float = 0.5,
-    axis: Any = "z",
+    axis: str | ArrayLike = "z",
     goals: Iterable[Goal] = (),
-    seed: Any = None,
+    seed: Seed = None,
     timeout: float = 0.1,
     rng: int = 0,
     threads: int = 1,
     margin: float = 0.0,
-    method: Any = "memetic",
+    method: MethodLike = "memetic",
 ) -> Inspection:
-    """Finds, for every spot, a collision-free posture that sees it, and what all of these postures see together.
+    """Finds, for every spot, a collision-free configuration that sees it, and what all of these configurations see
+    together.
 
     link        the camera or probe; by default the robot's tip.
     distance, view_angle, incidence_angle, axis
-                as in `Scan`: metres, radians, and the optical axis in the link's frame. The roll about it is free.
-    goals       further goals that every posture has to meet.
+                as in `Viewpoint`: metres, radians, and the optical axis in the link's frame. The roll about it is free.
+    goals       further goals that every configuration has to meet.
     timeout     seconds for each spot; rng, threads, method as in `Problem.solve`; margin as in `Problem`.
     """
-    if not isinstance(spots, Spots):
-        raise InvalidInputError(f"spots come from mk.surface_spots, not {type(spots).__name__}.")
+    if not isinstance(spots, SurfacePoints):
+        raise InvalidInputError(f"the points to see come from mk.sample_surface, not {type(spots).__name__}.")
     link = robot.tip if link is None else link
-    scan = Scan(link, distance=distance, view_angle=view_angle, incidence_angle=incidence_angle, axis=axis)
-    problem, sight = Problem(robot, [scan, *goals], scene=scene, margin=margin), Sight(scene)
+    scan = Viewpoint(link, distance=distance, view_angle=view_angle, incidence_angle=incidence_angle, axis=axis)
+    problem, sight = Problem(robot, [scan, *goals], scene=scene, margin=margin), LinesOfSight(scene)
     frames = spots.frames()
-    batch = problem.solve(frames, seed=seed, timeout=timeout, rng=rng, threads=threads, method=method)
+    batch = problem.solve_batch(frames, seed=seed, timeout=timeout, rng=rng, threads=threads, method=method)
     reached, q = batch.success.copy(), batch.q.copy()
     reasons = ["" if good else batch[k].reason for k, good in enumerate(reached)]
 
-    def sees(posture: np.ndarray, k: int) -> bool:
-        return bool(sight.is_clear(robot.pose(link, posture)[None, :3, 3], spots.points[k : k + 1])[0])
+    def sees(q: np.ndarray, k: int) -> bool:
+        return bool(sight.is_clear(robot.pose(link, q)[None, :3, 3], spots.points[k : k + 1])[0])
 
     eyes = robot.pose(link, q)[:, :3, 3]
     for k in np.flatnonzero(reached & ~sight.is_clear(eyes, spots.points)).tolist():
@@ -127,7 +131,7 @@ def inspect(
     return Inspection(spots, reached, q, np.asarray(seen.any(axis=0)), views, gains, tuple(reasons))
 
 
-def _seen(poses: np.ndarray, spots: Spots, scan: Scan, sight: Sight) -> np.ndarray:
+def _seen(poses: np.ndarray, spots: SurfacePoints, scan: Viewpoint, sight: LinesOfSight) -> np.ndarray:
     """(K, N): which spots are seen from poses (K, 4, 4) of the camera."""
     way = spots.points[None] - poses[:, None, :3, 3]
     length = np.linalg.norm(way, axis=2)
@@ -154,3 +158,6 @@ def _cover(seen: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:
         gains.append(int(added[best]))
         left &= ~seen[best]
     return tuple(views), tuple(gains)
+
+
+serve_old_names(__name__)

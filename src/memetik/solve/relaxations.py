@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memetik.goals.base import MUST, Kind
-from memetik.solve.reach import proof_of
-from memetik.solve.statement import StatedTerm, Statement, replaced
+from memetik._core import TargetPart, TermAspect, term_traits
+from memetik.goals.base import HARD
+from memetik.solve.hard_terms import BoundTerm, HardTerms
+from memetik.solve.reach_proofs import proof_of
 
 if TYPE_CHECKING:
     from memetik.solve.problem import Problem
@@ -21,65 +22,65 @@ ONE = 0.05
 ALL = 0.4
 """Seconds for all of them."""
 
-ORIENTATION = frozenset(
-    (Kind.ROTATION, Kind.ROTATION_RANGE, Kind.SWING_RANGE, Kind.ALIGN, Kind.TWIST, Kind.CONE, Kind.SIDE, Kind.LOOK_AT,
-     Kind.ROLL_PITCH_YAW, Kind.VIEW)
-)  # fmt: skip
-"""Terms on how a link is turned."""
 
-_TURNED = frozenset((Kind.ROTATION, Kind.ROTATION_RANGE, Kind.SWING_RANGE, Kind.TWIST))
-_POINTED = frozenset((Kind.ALIGN, Kind.CONE))
-
-
-def helpful(problem: Problem, statement: Statement) -> list[str]:
+def helpful(problem: Problem, hard: HardTerms) -> list[str]:
     """The changes with which the problem is solved, as ends of a sentence that starts with 'it would be solved'."""
-    tries = [(change, relaxed) for change, relaxed in _relaxed(problem, statement) if relaxed.terms]
+    tries = [(change, relaxed) for change, relaxed in _relaxed(problem, hard) if relaxed.terms]
     tries = [(change, relaxed) for change, relaxed in tries if proof_of(relaxed) is None]
     budget = min(ONE, ALL / max(len(tries), 1))
     return [change for change, relaxed in tries if relaxed.solvable(budget)]
 
 
-def _relaxed(problem: Problem, statement: Statement) -> Iterator[tuple[str, Statement]]:
-    musts = {k for k, goal in enumerate(problem.goals) if goal.priority == MUST}
-    stated = {term.goal for term in statement.terms}
-    if musts - stated:
-        # Goals that the user's Python code evaluates are not in the statement: only their absence can be tried.
-        listed = ", ".join(repr(problem.goal_names[k]) for k in sorted(musts - stated))
-        yield f"without {listed}", statement
+def _relaxed(problem: Problem, hard: HardTerms) -> Iterator[tuple[str, HardTerms]]:
+    stated = {term.spec.goal for term in hard.terms}
+    unstated = [k for k, goal in enumerate(problem.goals) if goal.priority == HARD and k not in stated]
+    if unstated:
+        # Goals that the user's Python code evaluates are not among the terms: only their absence can be tried.
+        listed = ", ".join(repr(problem.goal_names[k]) for k in unstated)
+        yield f"without {listed}", hard
         return
-    if statement.confinement is not None or statement.stand_in is not None:
-        yield "if it might touch what is in its way", replace(statement, confinement=None, stand_in=None)
-    if any(term.kind in ORIENTATION for term in statement.terms):
-        yield "without its orientation", statement.without(lambda term: term.kind in ORIENTATION)
-    yield from _turned(statement)
-    bounded = [k for k in statement.variables if np.isfinite(statement.lower[k]) or np.isfinite(statement.upper[k])]
+    if hard.collision_context is not None or hard.external_checker is not None:
+        yield "if it might touch what is in its way", replace(hard, collision_context=None, external_checker=None)
+    if any(is_orientation(term) for term in hard.terms):
+        yield "without its orientation", hard.without(is_orientation)
+    yield from _turned(hard)
+    bounded = [k for k in hard.variables if np.isfinite(hard.lower[k]) or np.isfinite(hard.upper[k])]
     if bounded:
-        lower, upper = statement.lower.copy(), statement.upper.copy()
+        lower, upper = hard.lower.copy(), hard.upper.copy()
         lower[bounded], upper[bounded] = -np.inf, np.inf
-        yield "without the limits of its joints", replace(statement, lower=lower, upper=upper)
-    if statement.held:
-        free = tuple(sorted({*statement.variables, *statement.held}))
-        yield "if no joint were held fixed", replace(statement, held=frozenset(), variables=free)
+        yield "without the limits of its joints", replace(hard, lower=lower, upper=upper)
+    if hard.held:
+        free = tuple(sorted({*hard.variables, *hard.held}))
+        yield "if no joint were held fixed", replace(hard, held=frozenset(), variables=free)
     if len(stated) > 1:
         for goal in sorted(stated):
-            yield f"without {problem.goal_names[goal]!r}", statement.without(lambda term, goal=goal: term.goal == goal)
+            others = hard.without(lambda term, goal=goal: term.spec.goal == goal)
+            yield f"without {problem.goal_names[goal]!r}", others
 
 
-def _turned(statement: Statement) -> Iterator[tuple[str, Statement]]:
+def _turned(hard: HardTerms) -> Iterator[tuple[str, HardTerms]]:
     """Tools mounted the other way round, and axes that were meant to point the other way."""
-    if any(term.kind in _TURNED for term in statement.terms):
+    parts = {term_traits(term.spec.kind).target for term in hard.terms}
+    if TargetPart.rotation in parts:
+        # Half a turn about an axis of the target's own changes the signs of the other two columns.
         for axis, signs in (("x", (1, -1, -1)), ("y", (-1, 1, -1)), ("z", (-1, -1, 1))):
-            turned = tuple(_half_turn(term, signs) for term in statement.terms)
-            yield f"with the tool turned by 180 degrees about its {axis} axis", replace(statement, terms=turned)
-    if any(term.kind in _POINTED for term in statement.terms):
-        flipped = tuple(
-            replaced(term, range(3, 6), -term.data[3:6]) if term.kind in _POINTED else term for term in statement.terms
-        )
-        yield "with its axis pointing the other way", replace(statement, terms=flipped)
+            turned = tuple(_scaled(term, TargetPart.rotation, 3 * signs) for term in hard.terms)
+            yield f"with the tool turned by 180 degrees about its {axis} axis", replace(hard, terms=turned)
+    if TargetPart.direction in parts:
+        flipped = tuple(_scaled(term, TargetPart.direction, (-1, -1, -1)) for term in hard.terms)
+        yield "with its axis pointing the other way", replace(hard, terms=flipped)
 
 
-def _half_turn(term: StatedTerm, signs: tuple[int, int, int]) -> StatedTerm:
-    """The target's rotation, turned by half a turn about one of its own axes."""
-    if term.kind not in _TURNED:
+def _scaled(term: BoundTerm, part: TargetPart, signs: tuple[int, ...]) -> BoundTerm:
+    """A term with the numbers of its target's rotation or direction times these."""
+    traits = term_traits(term.spec.kind)
+    if traits.target != part:
         return term
-    return replaced(term, range(9), (term.data[:9].reshape(3, 3) * signs).ravel())
+    data = term.data
+    data[traits.target_at : traits.target_at + len(signs)] *= signs
+    return replace(term, spec=term.spec.replace(data=data))
+
+
+def is_orientation(term: BoundTerm) -> bool:
+    """Whether a term is on how a link is turned."""
+    return term_traits(term.spec.kind).aspect == TermAspect.orientation

@@ -1,36 +1,42 @@
-"""What a solve returns: a verified posture, or the best found and why it is not one."""
+"""What a solve returns: a verified configuration, or the best found and why it is not one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+
+from memetik import _core
 
 if TYPE_CHECKING:
     from memetik.solve.problem import Problem
+    from memetik.studio.views.show import Picture
+
+Array: TypeAlias = NDArray[np.float64]
 
 
 class Solution:
     """The outcome of one solve.
 
-    success is True only for a posture that was checked again: exact kinematics, limits, every must within its
-    tolerance, and whatever `valid` or the scene demands.
+    success is True only for a configuration that was checked again: exact kinematics, limits, every hard goal within
+    its tolerance, and whatever `valid` or the scene demands.
     """
 
-    __slots__ = ("_data", "_reason", "base", "problem", "seed", "targets")
+    __slots__ = ("_reason", "base", "outcome", "problem", "seed", "targets")
 
     def __init__(
         self,
         problem: Problem,
         targets: tuple[np.ndarray, ...],
-        data: Any,
+        outcome: _core.Outcome,
         reason: str | None = None,
         seed: np.ndarray | None = None,
         base: np.ndarray | None = None,
     ):
-        if not data.success:
+        if not outcome.success:
             # What was asked is read again to find out why: it must not change with the caller's arrays.
             targets = tuple(np.array(target, dtype=float) for target in targets)
             seed, base = (None if array is None else np.array(array) for array in (seed, base))
@@ -38,58 +44,58 @@ class Solution:
         self.targets = targets
         self.seed = seed
         self.base = base
-        self._data = data
+        self.outcome = outcome
         self._reason = reason
 
     @property
     def success(self) -> bool:
-        return bool(self._data.success)
+        return bool(self.outcome.success)
 
     @property
     def q(self) -> np.ndarray:
-        """The posture, (dof,): every joint; those no goal touches keep the seed."""
-        return self._data.q
+        """The configuration, (dof,): every joint; those no goal touches keep the seed."""
+        return self.outcome.q
 
     @property
     def joints(self) -> dict[str, float]:
-        """The posture by joint name."""
+        """The configuration by joint name."""
         return dict(zip(self.problem.robot.joint_names, self.q.tolist(), strict=True))
 
     @property
     def errors(self) -> dict[str, dict[str, float]]:
         """How far each goal is from what it asks for: {goal: {"position": metres, "rotation": radians, ...}}."""
-        return self.problem.named_errors(self._data.errors)
+        return self.problem.named_errors(np.asarray(self.outcome.errors).tolist())
 
     @property
     def cost(self) -> float:
-        """Weighted cost of the musts: the sum of their squared residuals."""
-        return float(self._data.cost)
+        """Weighted cost of the hard goals: the sum of their squared residuals."""
+        return float(self.outcome.cost)
 
     @property
     def preference_cost(self) -> float:
-        """Weighted cost of the preferences, where they were refined."""
-        return float(self._data.preference)
+        """Weighted cost of the soft goals, where they were refined."""
+        return float(self.outcome.soft_cost)
 
     @property
     def time(self) -> float:
         """Seconds inside the search."""
-        return float(self._data.seconds)
+        return float(self.outcome.seconds)
 
     @property
     def evaluations(self) -> int:
-        """How many postures were evaluated."""
-        return int(self._data.evaluations)
+        """How many configurations were evaluated."""
+        return int(self.outcome.evaluations)
 
     @property
     def restarts(self) -> int:
         """How many local searches were started after the first."""
-        return max(int(self._data.starts) - 1, 0)
+        return max(int(self.outcome.starts) - 1, 0)
 
     @property
     def clipped(self) -> list[str]:
         """Joints whose seed was outside its limits and was moved to the nearer one."""
         names = self.problem.robot.joint_names
-        return [names[k] for k in getattr(self._data, "clipped", ())]
+        return [names[k] for k in self.outcome.clipped]
 
     @property
     def reason(self) -> str:
@@ -106,7 +112,7 @@ class Solution:
         """Counts of what the search did."""
         names = ("evaluations", "starts", "random_starts", "bred_starts", "wipeouts", "rejected", "blocked", "refined",
                  "generations")  # fmt: skip
-        return {name: int(getattr(self._data, name)) for name in names if hasattr(self._data, name)}
+        return {name: int(getattr(self.outcome, name)) for name in names}
 
     @property
     def profile(self) -> dict[str, float]:
@@ -115,12 +121,12 @@ class Solution:
         And "contacts", part of the others: questions about contacts to the fast model and to exact geometry. With
         several threads verify, predicates and contacts are not told apart.
         """
-        return dict(self._data.profile)
+        return dict(self.outcome.profile)
 
     @property
     def trace(self) -> list[tuple[int, np.ndarray, np.ndarray]]:
         """With trace=True, every iteration: (island, variables (8, n) of its individuals, their costs (8,))."""
-        return [(island, q.reshape(-1, 8).T, cost) for island, q, cost in self._data.trace]
+        return [(g.island, g.variables.reshape(-1, 8).T, g.cost) for g in self.outcome.trace]
 
     def explain(self) -> str:
         """Which goals miss by how much, joints at limits, what rejected candidates, and what would help."""
@@ -128,9 +134,9 @@ class Solution:
 
         return explain(self)
 
-    def show(self, *, height: int = 480) -> Any:
-        """The posture and its targets to look at: shown by itself in a notebook; `.open()` opens a browser."""
-        return import_module("memetik.studio.show").show_solution(self, height=height)
+    def show(self, *, height: int = 480) -> Picture:
+        """The configuration and its targets to look at: shown by itself in a notebook; `.open()` opens a browser."""
+        return import_module("memetik.studio.views.show").show_solution(self, height=height)
 
     def __bool__(self) -> bool:
         return self.success
@@ -143,25 +149,23 @@ class Solution:
         state = "solved" if self.success else "not solved"
         return f"<Solution {state} in {self.time * 1e3:.3g} ms, {self.evaluations} evaluations; {worst}>"
 
-    def __reduce__(self) -> Any:
-        data = Record.of(self._data)
-        return Solution, (self.problem, self.targets, data, self.reason, self.seed, self.base)
+    def __reduce__(self) -> tuple[object, ...]:
+        return Solution, (self.problem, self.targets, self.outcome, self.reason, self.seed, self.base)
+
+
+def refined_outcome(outcome: _core.Outcome, better: _core.Outcome, seconds: float) -> _core.Outcome:
+    """An outcome with what refinement made better of it."""
+    return outcome.replace(  # pyright: ignore[reportUnknownMemberType]
+        q=better.q, errors=better.errors, soft_cost=better.soft_cost, seconds=seconds, refined=better.refined,
+        evaluations=outcome.evaluations + better.evaluations,
+    )  # fmt: skip
 
 
 class Record:
-    """Plain values of an outcome: what stays when a solution is pickled or taken from a batch."""
+    """The outcome of a solution that release 0.1 pickled."""
 
-    FIELDS = (
-        "success", "q", "errors", "cost", "preference", "seconds", "evaluations", "starts", "random_starts",
-        "bred_starts", "wipeouts", "rejected", "blocked", "refined", "generations", "clipped", "profile",
-    )  # fmt: skip
-
-    def __init__(self, values: dict[str, Any]):
-        self.__dict__.update(values)
-
-    @classmethod
-    def of(cls, data: Any) -> Record:
-        return cls({name: getattr(data, name) for name in cls.FIELDS if hasattr(data, name)})
+    def __setstate__(self, values: dict[str, object]) -> None:
+        self.__dict__.update({"trace": (), "clipped": (), "soft_cost": values.get("preference", 0.0), **values})
 
 
 class BatchSolution:
@@ -174,33 +178,37 @@ class BatchSolution:
         self,
         problem: Problem,
         targets: tuple[np.ndarray, ...],
-        arrays: dict[str, np.ndarray],
+        outcome: _core.BatchOutcome,
         seeds: np.ndarray,
         bases: np.ndarray | None = None,
     ):
         self.problem = problem
         self.targets = targets
-        self._arrays = arrays
+        self.outcome = outcome
         self._seeds, self._bases = seeds, bases
-        self.success: np.ndarray = arrays["success"].astype(bool)
-        self.q: np.ndarray = arrays["q"]
-        self.cost: np.ndarray = arrays["cost"]
-        self.preference_cost: np.ndarray = arrays["preference"]
-        self.time: np.ndarray = arrays["seconds"]
-        self.evaluations: np.ndarray = arrays["evaluations"]
-        self.restarts: np.ndarray = arrays["starts"] - 1
+        self.success: np.ndarray = outcome.success
+        self.q: np.ndarray = outcome.q
+        self.cost: np.ndarray = outcome.cost
+        self.preference_cost: np.ndarray = outcome.soft_cost
+        self.time: np.ndarray = outcome.seconds
+        self.evaluations: np.ndarray = outcome.evaluations
+        self.restarts: np.ndarray = outcome.starts - 1
 
     @property
     def errors(self) -> dict[str, dict[str, np.ndarray]]:
         """As in Solution, with an array (N,) for each entry."""
-        return self.problem.named_errors(self._arrays["errors"].T)
+        return self.problem.named_errors(self.outcome.errors.T)
 
-    def replace(self, k: int, solution: Solution) -> None:
-        """Puts another outcome in the place of element k."""
-        for name, array in self._arrays.items():
-            array[k] = getattr(solution._data, name)
-        self.success[k] = solution.success
-        self.restarts[k] = solution.restarts
+    def __reduce__(self) -> tuple[object, ...]:
+        return BatchSolution, (self.problem, self.targets, self.outcome, self._seeds, self._bases)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Reads what release 0.1 pickled."""
+        arrays = state["_arrays"]
+        outcome = _core.BatchOutcome.__new__(_core.BatchOutcome)
+        own = {**arrays, "soft_cost": arrays["preference"], "success": arrays["success"].astype(bool)}
+        outcome.__setstate__(own)  # pyright: ignore[reportUnknownMemberType]
+        BatchSolution.__init__(self, state["problem"], state["targets"], outcome, state["_seeds"], state["_bases"])
 
     def __len__(self) -> int:
         return len(self.success)
@@ -209,15 +217,12 @@ class BatchSolution:
         if not -len(self) <= k < len(self):
             raise IndexError(f"element {k} is not in a batch of {len(self)}.")
         k %= len(self)
-        values = {name: array[k] for name, array in self._arrays.items()}
         targets = tuple(
             target[k] if target.ndim > len(declared.shape) else target
             for target, declared in zip(self.targets, self.problem.open_targets, strict=True)
         )
-        seed = self._seeds[k if len(self._seeds) > 1 else 0]
-        return Solution(
-            self.problem, targets, Record(values), None, seed, None if self._bases is None else self._bases[k]
-        )
+        seed, base = self._seeds[k if len(self._seeds) > 1 else 0], None if self._bases is None else self._bases[k]
+        return Solution(self.problem, targets, self.outcome[k], None, seed, base)
 
     def __iter__(self) -> Iterator[Solution]:
         return (self[k] for k in range(len(self)))

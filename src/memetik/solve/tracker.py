@@ -1,20 +1,24 @@
-"""Follows streaming targets: a posture for each instant, within limits of velocity and acceleration, without jumps."""
+"""Follows streaming targets: a configuration for each instant, within limits of velocity and acceleration, without
+jumps."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from memetik import _core
+from memetik._moved import serve_old_names
 from memetik.errors import GoalError, InvalidInputError, UnknownNameError
 from memetik.goals.base import Goal
-from memetik.goals.posture import Displacement
+from memetik.goals.regularization import MinimalDisplacement
 from memetik.robot.robot import Robot
-from memetik.solve.problem import Problem
+from memetik.solve.inputs import Array, Seed, Target, checked_seed, checked_targets
+from memetik.solve.problem import Problem, unused_name
 from memetik.solve.solution import Solution
 
 DEFAULT_SPEED = 2.0
@@ -24,17 +28,20 @@ TIME_TO_FULL_SPEED = 0.5
 """Seconds that joints without an acceleration limit take to their velocity limit."""
 
 GENTLE_RATE, QUICK_RATE, MOST_RATE = 6.0, 100.0, 0.4
-"""How quickly a posture settles in the freedom left by the goals, radians per second: where accelerations are limited,
-where they are not (benchmarks/tracker.py), and at most per step."""
+"""How quickly a configuration settles in the freedom left by the goals, radians per second: where accelerations are
+limited, where they are not (benchmarks/tracker.py), and at most per step."""
+
+Scale = float | Mapping[str, float]
+"""One number, or {joint: number} for some."""
 
 _BOUNDS = ((1, "velocity"), (2, "acceleration"), (4, "position"))
 
 
-class Step:
+class TrackerStep:
     """What a tracker did in one step. It unpacks as q, error, saturated.
 
-    q          the posture (dof,).
-    error      the largest error of a must, in metres or radians.
+    q          the configuration (dof,).
+    error      the largest error of a hard goal, in metres or radians.
     saturated  names of joints that are at a bound of velocity, acceleration or position; `bounds` says which.
     """
 
@@ -42,15 +49,15 @@ class Step:
 
     def __init__(self, problem: Problem, core: Any, dt: float):
         self._problem = problem
-        self.q: np.ndarray = core.posture
+        self.q: Array = core.q
         self.error: float = core.error
         self.within: bool = core.within
-        """Whether every must is within its tolerance."""
+        """Whether every hard goal is within its tolerance."""
         self.recovering: bool = core.steering
-        """Whether the robot is on its way to another posture because it was stuck in this one."""
-        self.velocity: np.ndarray = core.last_change / dt
+        """Whether the robot is on its way to another configuration because it was stuck in this one."""
+        self.velocity: Array = core.last_change / dt
         """Of the step, (dof,), radians or metres per second."""
-        self._errors: np.ndarray = core.errors
+        self._errors: Array = core.errors
         self._bits: bytes = core.saturation
 
     @property
@@ -61,12 +68,8 @@ class Step:
     @property
     def bounds(self) -> dict[str, tuple[str, ...]]:
         """Joints at a bound and which: "velocity", "acceleration", "position"."""
-        names = self._problem.robot.joint_names
-        return {
-            name: tuple(text for bit, text in _BOUNDS if bits & bit)
-            for name, bits in zip(names, self._bits, strict=True)
-            if bits
-        }
+        at = zip(self._problem.robot.joint_names, self._bits, strict=True)
+        return {name: tuple(text for bit, text in _BOUNDS if bits & bit) for name, bits in at if bits}
 
     @property
     def saturated(self) -> tuple[str, ...]:
@@ -77,33 +80,39 @@ class Step:
 
     def __repr__(self) -> str:
         at = f", at bounds: {', '.join(self.saturated)}" if any(self._bits) else ""
-        return f"<Step error {self.error:.2g}{at}>"
+        return f"<TrackerStep error {self.error:.2g}{at}>"
+
+
+Configuration = ArrayLike | Mapping[str, float] | Solution | TrackerStep
+"""(dof,) or {joint: value}, or what has such a configuration."""
 
 
 class Tracker:
     """Moves a robot towards targets that arrive one by one, `dt` seconds apart.
 
-    Every step changes the posture by what keeps each joint within its limits of position, velocity and acceleration,
-    including the way it needs to brake. Targets that such motions can follow are followed without lag; what cannot be
-    followed is caught up with as fast as all joints can brake again. Among the postures that meet the goals it moves
-    towards what preferences ask for, and towards the reference posture, so that closed paths end where they began.
+    Every step changes the configuration by what keeps each joint within its limits of position, velocity and
+    acceleration, including the way it needs to brake. Targets that such motions can follow are followed without lag;
+    what cannot be followed is caught up with as fast as all joints can brake again. Among the configurations that meet
+    the goals it moves towards what soft goals ask for, and towards the reference configuration, so that closed paths
+    end where they began.
 
     problem             its goals and fixed joints. Each `step` takes the targets that its goals leave open.
-    seed                the posture to start from, (dof,) or {joint: value}; by default the middle of the limits.
+    seed                the configuration to start from, (dof,) or {joint: value}; by default the middle of the limits.
     dt                  seconds from one step to the next.
     velocity_scale      times the robot's velocity limits: one number, or {joint: number} for some.
     acceleration_scale  times its acceleration limits, likewise; infinity: no limit.
-    reference           posture that the freedom left by the goals is drawn to; by default the seed. Joints that no goal
-                        moves follow it. `tracker.reference = q` changes it, at each step if wanted (an animation).
-    reference_weight    how much it counts against the weights of preferences; 0: not at all.
-    blend               0..1: 0 gives the posture that the goals ask for, 1 the reference posture.
-    rate                radians per second: how quickly preferences and reference are approached, critically damped; by
+    reference           configuration that the freedom left by the goals is drawn to; by default the seed. Joints that
+                        no goal moves follow it. `tracker.reference = q` changes it, at each step if wanted (an
+                        animation).
+    reference_weight    how much it counts against the weights of soft goals; 0: not at all.
+    blend               0..1: 0 gives the configuration that the goals ask for, 1 the reference configuration.
+    rate                radians per second: how quickly soft goals and reference are approached, critically damped; by
                         default 6, and 100 where no acceleration is limited, but no more than 0.4 / dt.
     smoothing           0..1: share of the way to a new target that is left for later steps.
     latency             seconds by which targets come late: they are carried on with their velocity.
     outlier             metres or radians: a target that jumps by more is not believed for the first `outlier_steps`.
-    patience            seconds without progress after which another posture is searched for, some iterations in each
-                        step, and steered to; infinity: never.
+    patience            seconds without progress after which another configuration is searched for, some iterations in
+                        each step, and steered to; infinity: never.
     iterations          of the local search in one step, at most.
 
     A tracker belongs to one thread at a time; steps of different trackers run in parallel.
@@ -113,11 +122,11 @@ class Tracker:
         self,
         problem: Problem,
         *,
-        seed: Any = None,
+        seed: Seed = None,
         dt: float = 0.01,
-        velocity_scale: float | Mapping[str, float] = 1.0,
-        acceleration_scale: float | Mapping[str, float] = 1.0,
-        reference: Any = None,
+        velocity_scale: Scale = 1.0,
+        acceleration_scale: Scale = 1.0,
+        reference: Configuration | None = None,
         reference_weight: float = 0.03,
         blend: float = 0.0,
         rate: float | None = None,
@@ -128,7 +137,7 @@ class Tracker:
         patience: float = 0.3,
         iterations: int = 6,
     ):
-        if not isinstance(problem, Problem):
+        if not isinstance(problem, Problem):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInputError(f"a Tracker needs a Problem, not {type(problem).__name__}.")
         if problem.scene is not None or problem.self_collision:
             raise InvalidInputError(
@@ -154,35 +163,35 @@ class Tracker:
         options.iterations = _whole("iterations", iterations, 1, 1000)
         options.outlier_steps = _whole("outlier_steps", outlier_steps, 0, 1_000_000)
         self._options = options
-        start = problem._checked_seed(seed)
+        start = checked_seed(problem, seed)
         if start.ndim != 1:
-            raise InvalidInputError(f"the seed of a Tracker is one posture, not an array {start.shape}.")
-        self._core = _core.Tracker(problem._core, velocity, acceleration, np.ascontiguousarray(start), options)
+            raise InvalidInputError(f"the seed of a Tracker is one configuration, not an array {start.shape}.")
+        self._core = _core.Tracker(problem.core, velocity, acceleration, np.ascontiguousarray(start), options)
         self._hold()
         if reference is not None:
             self.reference = reference
 
-    def step(self, *targets: Any) -> Step:
+    def step(self, *targets: Target) -> TrackerStep:
         """Moves for `dt` seconds towards the targets: those left open by enabled goals, in their order, or one dict
         {goal name: target}, in which those of disabled goals may stay."""
         plain = self._plain and len(targets) == len(self._problem.open_targets)
-        if not plain or not self._core.step(targets, self._callback):
-            self._core.step(self._checked(targets), self._callback)
-        return Step(self._problem, self._core, self._options.dt)
+        if not plain or not self._core.step(targets, self._callback):  # pyright: ignore[reportUnknownMemberType]
+            self._core.step(self._checked(targets), self._callback)  # pyright: ignore[reportUnknownMemberType]
+        return TrackerStep(self._problem, self._core, self._options.dt)
 
-    def reset(self, q: Any = None) -> None:
-        """Puts the robot at rest in a posture, by default the one it is in."""
-        self._core.reset(np.ascontiguousarray(self._posture(self.q if q is None else q, "the posture")))
-
-    @property
-    def q(self) -> np.ndarray:
-        """The posture that the last step gave out, (dof,)."""
-        return self._core.posture
+    def reset(self, q: Configuration | None = None) -> None:
+        """Puts the robot at rest in a configuration, by default the one it is in."""
+        self._core.reset(self._configuration(self.q if q is None else q, "the configuration"))
 
     @property
-    def velocity(self) -> np.ndarray:
+    def q(self) -> Array:
+        """The configuration that the last step gave out, (dof,)."""
+        return np.asarray(self._core.q)
+
+    @property
+    def velocity(self) -> Array:
         """Of the last step, (dof,), radians or metres per second."""
-        return self._core.last_change / self._options.dt
+        return np.asarray(self._core.last_change) / self._options.dt
 
     @property
     def problem(self) -> Problem:
@@ -195,17 +204,18 @@ class Tracker:
         return tuple(self._goals)
 
     @property
-    def reference(self) -> np.ndarray:
-        """The posture that the freedom left by the goals is drawn to, (dof,)."""
-        return self._core.reference
+    def reference(self) -> Array:
+        """The configuration that the freedom left by the goals is drawn to, (dof,)."""
+        return np.asarray(self._core.reference)
 
     @reference.setter
-    def reference(self, posture: Any) -> None:
-        self._core.set_reference(np.ascontiguousarray(self._posture(posture, "the reference")))
+    def reference(self, given: Configuration) -> None:
+        self._core.set_reference(self._configuration(given, "the reference"))
 
     @property
     def blend(self) -> float:
-        """0: the posture that the goals ask for, 1: the reference posture. What changes it moves within the limits."""
+        """0: the configuration that the goals ask for, 1: the reference configuration. What changes it moves within the
+        limits."""
         return self._options.blend
 
     @blend.setter
@@ -215,7 +225,7 @@ class Tracker:
 
     @property
     def reference_weight(self) -> float:
-        """How much the reference posture counts against the weights of preferences."""
+        """How much the reference configuration counts against the weights of soft goals."""
         return self._options.reference_weight
 
     @reference_weight.setter
@@ -235,13 +245,11 @@ class Tracker:
 
     def add(self, goal: Goal) -> str:
         """One more goal, from the next step on. Returns its name."""
-        if not isinstance(goal, Goal):
+        if not isinstance(goal, Goal):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise GoalError(f"goals are made by mk.Pose, mk.Position and the like, not {type(goal).__name__}.")
-        name, k = goal.name or goal.default_name(), 2
-        while name in self._goals:
-            if goal.name:
-                raise GoalError(f"this tracker has a goal {name!r} already.")
-            name, k = f"{goal.default_name()}_{k}", k + 1
+        if goal.name in self._goals:
+            raise GoalError(f"this tracker has a goal {goal.name!r} already.")
+        name = goal.name or unused_name(goal, self._goals)
         self._change({**self._goals, name: goal}, self._disabled, self._fixed)
         return name
 
@@ -271,18 +279,9 @@ class Tracker:
 
     def fix(self, joints: str | Iterable[str] | Mapping[str, float]) -> None:
         """Holds joints where they are, or brings them to {joint: value} within the limits and holds them there."""
-        given: dict[str, float | None]
+        given: dict[str, float | None] = dict.fromkeys((joints,) if isinstance(joints, str) else joints)
         if isinstance(joints, Mapping):
-            given = {name: float(value) for name, value in joints.items()}
-        else:
-            given = dict.fromkeys((joints,) if isinstance(joints, str) else joints)
-        for name, value in given.items():
-            entry = self.robot.joint_index(name)
-            if value is not None and not self.robot.lower[entry] <= value <= self.robot.upper[entry]:
-                raise InvalidInputError(
-                    f"joint {name!r} cannot be fixed at {value:g}: its limits are {self.robot.lower[entry]:g} to "
-                    f"{self.robot.upper[entry]:g}."
-                )
+            given.update(cast("Mapping[str, float]", joints))
         self._change(self._goals, self._disabled, {**self._fixed, **given})
 
     def free(self, joints: str | Iterable[str]) -> None:
@@ -299,9 +298,7 @@ class Tracker:
     def _change(self, goals: dict[str, Goal], disabled: set[str], fixed: dict[str, float | None]) -> None:
         # Names stay what they are when other goals come and go.
         counting = [replace(goal, name=name) for name, goal in goals.items() if name not in disabled]
-        if not counting:
-            counting = [Displacement(self.reference)]
-        problem = Problem(self.robot, counting, fixed=fixed)
+        problem = Problem(self.robot, counting or MinimalDisplacement(self.reference), fixed=fixed)
         self._problem, self._goals, self._disabled, self._fixed = problem, goals, disabled, fixed
         self._hold()
 
@@ -309,35 +306,34 @@ class Tracker:
         entries = [self.robot.joint_index(name) for name in self._fixed]
         q = self.q
         values = [q[k] if value is None else value for k, value in zip(entries, self._fixed.values(), strict=True)]
-        self._core.use(self._problem._core, entries, [float(value) for value in values])
-        self._callback = self._problem._callback()
+        self._core.use(self._problem.core, entries, [float(value) for value in values])
+        self._callback = self._problem.callback()
         self._plain = all(target.convert is None for target in self._problem.open_targets)
 
     def _known(self, name: str) -> None:
         if name not in self._goals:
             raise UnknownNameError("goal", name, "this tracker", self._goals)
 
-    def _posture(self, given: Any, what: str) -> np.ndarray:
-        if isinstance(given, Solution | Step):
-            given = given.q
-        array = self.robot.q(given) if isinstance(given, Mapping) else np.array(given, dtype=float, order="C")
+    def _configuration(self, given: Configuration, what: str) -> Array:
+        own = given.q if isinstance(given, Solution | TrackerStep) else given
+        array = np.array(self.robot.q(own) if isinstance(own, Mapping) else own, dtype=float, order="C")
         if array.shape != (self.robot.dof,) or not np.isfinite(array).all():
             raise InvalidInputError(
                 f"{what} is {self.robot.dof} finite numbers or {{joint: value}}, not {given!r:.80}."
             )
         return array
 
-    def _checked(self, targets: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
+    def _checked(self, targets: tuple[Target, ...]) -> tuple[Array, ...]:
         if len(targets) == 1 and isinstance(targets[0], Mapping):
-            targets = ({name: t for name, t in targets[0].items() if name not in self._disabled},)
-        checked = self._problem._checked_targets(targets)
+            targets = ({name: target for name, target in targets[0].items() if name not in self._disabled},)
+        checked = checked_targets(self._problem, targets)
         for target, declared in zip(checked, self._problem.open_targets, strict=True):
             if target.ndim > len(declared.shape):
                 name = self._problem.goal_names[declared.goal]
                 raise InvalidInputError(f"a Tracker takes one target at a time for {name!r}, not {target.shape}.")
         return checked
 
-    def _limits(self, velocity_scale: Any, acceleration_scale: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _limits(self, velocity_scale: Scale, acceleration_scale: Scale) -> tuple[Array, Array]:
         robot = self.robot
         velocity = np.where(np.isfinite(robot.velocity), robot.velocity, DEFAULT_SPEED)
         acceleration = np.where(np.isfinite(robot.acceleration), robot.acceleration, velocity / TIME_TO_FULL_SPEED)
@@ -346,7 +342,7 @@ class Tracker:
             ("acceleration_scale", acceleration_scale, acceleration),
         ):
             scales = given if isinstance(given, Mapping) else dict.fromkeys(robot.joint_names, given)
-            for joint, scale in scales.items():
+            for joint, scale in cast("Mapping[str, float]", scales).items():
                 entry = robot.joint_index(joint)
                 number = _number(f"the {name} of {joint!r}", scale, 0.0, math.inf)
                 # A joint that cannot move stays so, however it is scaled.
@@ -354,13 +350,16 @@ class Tracker:
         return velocity, acceleration
 
 
-def _number(name: str, value: Any, low: float, high: float) -> float:
-    if not isinstance(value, int | float | np.number) or not low <= value <= high:
+def _number(name: str, value: float, low: float, high: float) -> float:
+    if not isinstance(value, int | float | np.number) or not low <= value <= high:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(f"{name} of a Tracker must be a number in {low:g}..{high:g}, not {value!r}.")
     return float(value)
 
 
-def _whole(name: str, value: Any, low: int, high: int) -> int:
-    if not isinstance(value, int | np.integer) or not low <= value <= high:
+def _whole(name: str, value: int, low: int, high: int) -> int:
+    if not isinstance(value, int | np.integer) or not low <= value <= high:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(f"{name} of a Tracker must be a whole number in {low}..{high}, not {value!r}.")
     return int(value)
+
+
+serve_old_names(__name__)

@@ -1,27 +1,25 @@
 """The studio: pose, inspect and teach robots in a browser.
 
-`setup` is the model, plain Python that knows of no browser; `solving` keeps its posture solved; `app` and the panels
-show both through viser.
+`session` is the model, plain Python that knows of no browser, and keeps its configuration solved; `app`, the views and
+the panels show it through viser.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from memetik._moved import old_name
 
 if TYPE_CHECKING:
     from memetik.studio.app import Studio
-    from memetik.studio.setup import SetUp
+    from memetik.studio.session.session import Session
 
-__all__ = ["SetUp", "Studio"]
+__all__ = ["Session", "Studio"]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "SetUp":
-        from memetik.studio.setup import SetUp
+_HOMES = {"Session": "memetik.studio.session.session", "Studio": "memetik.studio.app"}
 
-        return SetUp
-    if name == "Studio":
-        from memetik.studio.app import Studio
 
-        return Studio
-    raise AttributeError(f"module 'memetik.studio' has no attribute {name!r}")
+def __getattr__(name: str) -> object:
+    return getattr(import_module(_HOMES[name]), name) if name in _HOMES else old_name(__name__, name)

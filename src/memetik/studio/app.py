@@ -1,35 +1,49 @@
-"""The studio: a set-up, kept solved, shown in every browser that looks at it, and changed by each."""
+"""The studio: a session, kept solved, shown in every browser that looks at it, and changed by each."""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
 from memetik.robot.robot import Robot
 from memetik.scene.scene import Scene
 from memetik.solve.solution import Solution
-from memetik.solve.tracker import Step
-from memetik.studio.files import NONE, Folder
-from memetik.studio.gizmos import Gizmos
-from memetik.studio.loop import Loop
-from memetik.studio.motion import Player
-from memetik.studio.panel_file import FilePanel
-from memetik.studio.panel_joints import JointsPanel
-from memetik.studio.panel_move import MovePanel
-from memetik.studio.panel_pose import PosePanel
-from memetik.studio.panel_results import ResultsPanel
-from memetik.studio.panel_scene import ScenePanel
-from memetik.studio.robot_view import CHOSEN, NEAR, TOUCHING, RobotView
-from memetik.studio.scene_view import SceneView
+from memetik.solve.tracker import TrackerStep
+from memetik.studio.panels.file import FilePanel
+from memetik.studio.panels.joints import JointsPanel
+from memetik.studio.panels.move import MovePanel
+from memetik.studio.panels.panel import NONE, Panel, offer
+from memetik.studio.panels.pose import PosePanel
+from memetik.studio.panels.results import ResultsPanel
+from memetik.studio.panels.scene import ScenePanel
 from memetik.studio.server import close_server, limit_uploads, open_server
-from memetik.studio.setup import SetUp, State
-from memetik.studio.solving import LiveSolver, Nearness, explained
-from memetik.studio.status import status_html
+from memetik.studio.session.files import Folder
+from memetik.studio.session.loop import Loop
+from memetik.studio.session.motion import Player
+from memetik.studio.session.session import Session, State
+from memetik.studio.session.solving import ClearanceReport, LiveSolver, explained
+from memetik.studio.session.status import status_html
+from memetik.studio.views.drawing import add_floor, view_of
+from memetik.studio.views.gizmos import Gizmos
+from memetik.studio.views.robot_view import CHOSEN, NEAR, TOUCHING, RobotView
+from memetik.studio.views.scene_view import SceneView
+
+if TYPE_CHECKING:
+    from viser import ClientHandle, GuiDropdownHandle
+
+    from memetik.studio.panels.panel import Event, Field
+
+Color = Literal["red", "orange", "green"]
+T = TypeVar("T")
+
+PANELS: tuple[type[Panel], ...] = (PosePanel, JointsPanel, ScenePanel, MovePanel, ResultsPanel, FilePanel)
+"""The tabs, in their order."""
 
 BRAND = (37, 99, 235)
 TRACKING_STEP = 1.0 / 60.0
@@ -37,14 +51,10 @@ TRIES = 4
 """Solves of one state, each as long as a live solve may be, before it stays unsolved."""
 
 
-VIEW = np.array([0.95, 0.8, 0.45])
-"""From where things are looked at, in sizes of what is seen."""
-
-
 class Studio:
     """Opens at once; `address` is what a browser opens, `close()` ends it.
 
-    robot   bundled name, path, a Robot, or a whole SetUp.
+    robot   bundled name, path, a Robot, or a whole Session.
     scene   a Scene to begin with.
     folder  where files are read and written; none outside it.
     host, port, token  see `memetik.studio.server.open_server`.
@@ -52,30 +62,35 @@ class Studio:
 
     def __init__(
         self,
-        robot: str | Robot | SetUp = "panda",
+        robot: str | Robot | Session = "panda",
         scene: Scene | None = None,
         *,
-        folder: Any = ".",
+        folder: str | PathLike[str] = ".",
         host: str = "127.0.0.1",
         port: int | None = None,
         token: str | None = None,
     ):
-        if isinstance(robot, SetUp):
-            self.setup = robot
+        if isinstance(robot, Session):
+            self.session = robot
             if scene is not None:
-                self.setup.use_scene(scene)
+                self.session.use_scene(scene)
         else:
-            self.setup = SetUp(robot, scene)
+            self.session = Session(robot, scene)
         self.folder = Folder(folder)
         self.solver = LiveSolver()
         self.player = Player()
         self.solution: Solution | None = None
-        self.tracked: Step | None = None
-        self.nearness = Nearness()
+        self.tracked: TrackerStep | None = None
+        self.clearances = ClearanceReport()
         self.live = True
         self.teleoperation: float | None = None
         """Share of the speed limits at which targets are followed; None: they are solved for at once."""
         self.chosen_link = ""
+        """The link that was clicked: the next goal goes there."""
+        self.chosen_object = ""
+        """The object of the scene that has a gizmo."""
+        self.explanation = ""
+        """Why the last solve succeeded or failed."""
         self.server, self.address = open_server(host, port, token)
         try:
             self._begin()
@@ -85,20 +100,25 @@ class Studio:
 
     def _begin(self) -> None:
         self.loop = Loop(self._step, self._rest, self.notify)
+        self.client: ClientHandle | None = None
+        """Whose action the loop runs now; None where nobody asked for it."""
         self._aim: Any = None
         self._explained: Any = None
         self._refreshed: Any = None
         self._forced, self._tries = False, 0
-        self._opacity: float | None = None
-        self._covered = ""
-        self._file_lists: list[tuple[Any, tuple[str, ...]]] = []
+        self._see_through, self._covered = False, ""
+        self._file_lists: list[tuple[GuiDropdownHandle[str], tuple[str, ...]]] = []
         limit_uploads(self.server, self._upload_refused)
         self._style()
-        self.robot_view = RobotView(self.server, self.setup.robot, "/robot", self._link_clicked)
-        self.scene_view = SceneView(self.server, self.setup.robot, self._object_clicked)
+        self._add_views(self.session.robot)
         self.gizmos = Gizmos(self)
-        self._build_panels()
-        self._camera()
+        self.status = self.server.gui.add_html("")
+        tabs = self.server.gui.add_tab_group()
+        self.panels: list[Panel] = []
+        for kind in PANELS:
+            with tabs.add_tab(kind.TITLE):
+                self.panels.append(kind(self))
+        self.reset_camera()
         self._step()
         self._rest()
         self.loop.start()
@@ -108,16 +128,41 @@ class Studio:
 
     @property
     def state(self) -> State:
-        return self.setup.state
+        return self.session.state
 
-    def do(self, event: Any, action: Callable[[], Any], key: Any = None) -> None:
-        """Asks the loop for an action on behalf of whoever caused an event; errors are told to them."""
-        client = getattr(event, "client", None)
-        if getattr(event, "client_id", 0) is None:
+    def when(
+        self,
+        register: Callable[[Callable[[Event], Coroutine[None, None, None]]], object],
+        action: Callable[..., object],
+        *fields: Field,
+        key: Hashable = None,
+    ) -> None:
+        """Runs an action at every event that `register` reports, with the values that fields have at that moment."""
+
+        async def ask(event: Event) -> None:
+            self.do(event, partial(action, *[field.value for field in fields]), key)
+
+        register(ask)
+
+    def do(self, event: Event | None, action: Callable[[], object], key: Hashable = None) -> None:
+        """Asks the loop for an action on behalf of whoever caused an event; errors are told to them.
+
+        Of the actions with one key that wait, the last is run.
+        """
+        if event is not None and event.client_id is None:
             return  # the studio itself set a value: nobody asked for anything
-        self.loop.post(action, key, lambda title, text: self.notify(title, text, client))
+        client = None if event is None else event.client
 
-    def notify(self, title: str, text: str, client: Any = None, color: str = "red") -> None:
+        def act() -> None:
+            self.client = client
+            try:
+                action()
+            finally:
+                self.client = None
+
+        self.loop.post(act, key, lambda title, text: self.notify(title, text, client))
+
+    def notify(self, title: str, text: str, client: ClientHandle | None = None, color: Color = "red") -> None:
         """A message in one browser, or in all."""
         clients = [client] if client is not None else list(self.server.get_clients().values())
         for one in clients:
@@ -127,44 +172,39 @@ class Studio:
         """Good news for everyone."""
         self.notify("Done", text, color="green")
 
-    def in_background(self, work: Callable[[], Any], then: Callable[[Any], Any], event: Any) -> None:
-        """Runs something long beside the loop, and then what follows in it."""
-        client = getattr(event, "client", None)
+    def in_background(self, work: Callable[[], T], then: Callable[[T | None], object]) -> None:
+        """Runs something long beside the loop, and then what follows in it, with None where it failed."""
+        client = self.client
 
         def run() -> None:
+            result = None
             try:
                 result = work()
             except Exception as error:
                 self.notify("That did not work", str(error) or type(error).__name__, client)
-                self.loop.post(lambda: then(None))
-            else:
-                self.loop.post(lambda: then(result))
+            self.loop.post(lambda: then(result))
 
         threading.Thread(target=run, name="memetik-studio-work", daemon=True).start()
 
-    def add_file_list(self, label: str, suffixes: tuple[str, ...], hint: str | None = None) -> Any:
+    def add_file_list(self, label: str, suffixes: tuple[str, ...], hint: str | None = None) -> GuiDropdownHandle[str]:
         """A dropdown of files below the folder; they are listed again for every browser that opens the page."""
-        field = self.server.gui.add_dropdown(label, self._files(suffixes), hint=hint)
+        field = self.server.gui.add_dropdown(label, self.folder.files(suffixes) or [NONE], hint=hint)
         self._file_lists.append((field, suffixes))
         return field
 
     def list_files(self) -> None:
         """Brings all lists of files up to date."""
-        suffixes = [suffixes for _, suffixes in self._file_lists]
-        self.in_background(lambda: [self._files(endings) for endings in suffixes], self._listed, None)
 
-    def _listed(self, files: list[tuple[str, ...]] | None) -> None:
-        for (field, _), options in zip(self._file_lists, files or (), strict=bool(files)):
-            if tuple(field.options) != options:
-                field.options = options
+        def listed(found: list[list[str]] | None) -> None:
+            for (field, _), names in zip(self._file_lists, found or (), strict=found is not None):
+                offer(field, names)
 
-    def _files(self, suffixes: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(self.folder.files(suffixes)) or (NONE,)
+        self.in_background(lambda: [self.folder.files(suffixes) for _, suffixes in self._file_lists], listed)
 
     def see_through_scene(self, shown: bool, covered: str = "") -> None:
         """Whether objects of the scene let what is inside them be seen; one may be left out, as something covers it."""
-        self._opacity, self._covered = (0.3 if shown else None), covered
-        self.scene_view.set_opacity(self._opacity)
+        self._see_through, self._covered = shown, covered
+        self.scene_view.set_opacity(0.3 if shown else None)
         self.scene_view.cover(covered)
 
     def solve_again(self) -> None:
@@ -186,15 +226,15 @@ class Studio:
 
     def _step(self) -> bool:
         """Solves what changed and shows it. Whether there is more to do without being asked."""
-        state = self.setup.state
+        state = self.session.state
         if self._aim_of(state) != self._aim:
             self.player.stop()
-        posture = self.player.posture()
-        if posture is not None:
-            self._show(posture)
+        configuration = self.player.configuration()
+        if configuration is not None:
+            self._show(configuration)
             return self.player.is_playing
         more = self._track(state) if self.teleoperation is not None and self.live else self._solve(state)
-        self._show(self.setup.state.q)
+        self._show(self.session.state.q)
         return more
 
     def _solve(self, state: State) -> bool:
@@ -205,39 +245,33 @@ class Studio:
         if not self.live or self._tries == 0:
             return False
         self._aim, self._forced = aim, False
-        begin = time.perf_counter()
-        self.solution = self.solver.solve(state, quick=bool(self.gizmos.dragging))
-        pulse = self.loop.pulse
-        pulse.solving += time.perf_counter() - begin
-        pulse.solves += 1
+        with self.loop.pulse.solve():
+            self.solution = self.solver.solve(state, quick=bool(self.gizmos.dragging))
         if self.solution is not None:
-            self.setup.follow(self.solution.q.copy())
+            self.session.follow(self.solution.q.copy())
         solved = self.solution is None or self.solution.success
         self._tries = 0 if solved or self.gizmos.dragging else self._tries - 1
         return self._tries > 0
 
     @staticmethod
     def _aim_of(state: State) -> tuple[Any, ...]:
-        """All of a state that a solution depends on, but for the posture it starts from."""
+        """All of a state that a solution depends on, but for the configuration it starts from."""
         return state.robot, state.goals, state.scene, state.held, state.self_collision, state.margin, state.options
 
     def _track(self, state: State) -> bool:
-        begin = time.perf_counter()
-        tracked = self.solver.track(state, TRACKING_STEP, self.teleoperation or 1.0)
-        pulse = self.loop.pulse
-        pulse.solving += time.perf_counter() - begin
-        pulse.solves += 1
+        with self.loop.pulse.solve():
+            tracked = self.solver.track(state, TRACKING_STEP, self.teleoperation or 1.0)
         if tracked is None:
             return False
         q, step = tracked
-        self.setup.follow(q)
+        self.session.follow(q)
         self.solution, self.tracked = None, step
         if self.solver.blocked is not None:
             return False  # until the target or the scene is another
         return not step.within or float(np.abs(step.velocity).max()) > 1e-4
 
     def _show(self, q: np.ndarray) -> None:
-        state = self.setup.state
+        state = self.session.state
         with self.server.atomic():
             self._use_robot(state)
             self.robot_view.show(q)
@@ -248,40 +282,41 @@ class Studio:
 
     def _rest(self) -> None:
         """Texts, sliders, contacts: a few times a second."""
-        state = self.setup.state
+        state = self.session.state
         q = self.shown
         asked = (state.scene, state.self_collision, q.tobytes())
         if asked != self._refreshed:
             self._refreshed = asked
-            self.nearness = self.solver.look(_at(state, q))
-            self.scene_view.mark(self.nearness)
+            self.clearances = self.solver.look(state if q is state.q else replace(state, q=q))
+            self.scene_view.mark(self.clearances)
         self._paint()
         self.status.content = status_html(self)
+        self._explain()
         for panel in self.panels:
             panel.refresh(state, q)
-        self._explain()
 
     def _explain(self) -> None:
-        """Says why, once nothing is in a hand: reasons of what is not solved take a while to find."""
+        """Says why, once nothing is dragged: reasons of what is not solved take a while to find."""
         if self.solution is self._explained or self.gizmos.dragging:
             return
         self._explained = solution = self.solution
         if solution is None or solution.success:
-            self.pose_panel.explain(explained(solution))
+            self.explanation = explained(solution)
             return
-        self.pose_panel.explain("Looking for the reason…")
-        self.in_background(lambda: explained(solution), lambda text: self._tell_reason(solution, text), None)
+        self.explanation = "Looking for the reason…"
 
-    def _tell_reason(self, solution: Solution, text: str | None) -> None:
-        if self.solution is solution and text is not None:
-            self.pose_panel.explain(text)
+        def tell(text: str | None) -> None:
+            if self.solution is solution and text is not None:
+                self.explanation = text
+
+        self.in_background(lambda: explained(solution), tell)
 
     def _paint(self) -> None:
         colors = {self.chosen_link: CHOSEN} if self.chosen_link else {}
-        objects = self.setup.state.scene.objects
-        if any(name in objects for name in self.nearness.near):
-            colors |= {name: NEAR for name in self.nearness.near if name not in objects}
-        colors |= dict.fromkeys(self.nearness.touching, TOUCHING)
+        objects = self.session.state.scene.objects
+        if any(name in objects for name in self.clearances.near):
+            colors |= {name: NEAR for name in self.clearances.near if name not in objects}
+        colors |= dict.fromkeys(self.clearances.touching, TOUCHING)
         self.robot_view.paint(colors)
 
     # inside
@@ -293,22 +328,21 @@ class Studio:
         self.robot_view.remove()
         self.scene_view.remove()
         self.gizmos.clear()
-        self.robot_view = RobotView(self.server, state.robot, "/robot", self._link_clicked)
-        self.scene_view = SceneView(self.server, state.robot, self._object_clicked)
-        self.scene_view.set_opacity(self._opacity)
-        self.scene_view.cover(self._covered)
+        self._add_views(state.robot)
+        self.see_through_scene(self._see_through, self._covered)
         self.chosen_link = ""
         self.player.stop()
         for panel in self.panels:
             panel.use_robot(state)
-        self._tell_problems()
-        self._camera()
+        problems = self.robot_view.problems
+        if problems:
+            more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
+            self.notify("Not all is drawn", problems[0] + more, color="orange")
+        self.reset_camera()
 
-    def _tell_problems(self) -> None:
-        if self.robot_view.problems:
-            count = len(self.robot_view.problems)
-            more = f" and {count - 1} more" if count > 1 else ""
-            self.notify("Not all is drawn", self.robot_view.problems[0] + more, color="orange")
+    def _add_views(self, robot: Robot) -> None:
+        self.robot_view = RobotView(self.server, robot, "/robot", self._link_clicked)
+        self.scene_view = SceneView(self.server, robot, self._object_clicked)
 
     def _style(self) -> None:
         server = self.server
@@ -319,74 +353,26 @@ class Studio:
         server.gui.main_panel.dock_right()
         server.gui.main_panel.set_width(430)
         server.scene.set_up_direction("+z")
-        server.scene.world_axes.visible = False
         server.scene.configure_default_lights(True, cast_shadow=True)
-        server.scene.configure_environment_map("city", background=False)
-        self.grid = server.scene.add_grid(
-            "/grid", width=8.0, height=8.0, cell_size=0.1, section_size=0.5, plane="xy",
-            cell_color=(225, 228, 233), section_color=(190, 197, 207), fade_distance=9.0, shadow_opacity=0.2,
-        )  # fmt: skip
+        self.grid = add_floor(server, 8.0)
 
-    def _camera(self) -> None:
+    def reset_camera(self) -> None:
         """Looks at the robot and the world from the front, high enough to see depth."""
-        robot, state = self.setup.robot, self.setup.state
+        robot, state = self.session.robot, self.session.state
         points = [robot.pose(robot.links, state.q)[:, :3, 3]]
         points += [item.pose[None, :3, 3] for item in state.scene.objects.values() if item.link is None]
-        centre, size = view_of(np.concatenate(points))
-        camera = self.server.initial_camera
-        camera.look_at = centre
-        camera.position = centre + size * VIEW
+        centre, offset = view_of(np.concatenate(points))
+        self.server.initial_camera.look_at, self.server.initial_camera.position = centre, centre + offset
         for client in self.server.get_clients().values():
             # A tall window sees less to the sides.
-            wide = min(1.0, client.camera.aspect)
-            client.camera.position = centre + size / wide * VIEW
+            client.camera.position = centre + offset / min(1.0, client.camera.aspect)
             client.camera.look_at = centre  # after the position, which takes it along
 
-    def _build_panels(self) -> None:
-        gui = self.server.gui
-        self.status = gui.add_html("")
-        tabs = gui.add_tab_group()
-        with tabs.add_tab("Pose"):
-            self.pose_panel = PosePanel(self)
-        with tabs.add_tab("Joints"):
-            self.joints_panel = JointsPanel(self)
-        with tabs.add_tab("Scene"):
-            self.scene_panel = ScenePanel(self)
-        with tabs.add_tab("Move"):
-            self.move_panel = MovePanel(self)
-        with tabs.add_tab("Results"):
-            self.results_panel = ResultsPanel(self)
-        with tabs.add_tab("File"):
-            self.file_panel = FilePanel(self)
-        self.panels = (
-            self.pose_panel,
-            self.joints_panel,
-            self.scene_panel,
-            self.move_panel,
-            self.results_panel,
-            self.file_panel,
-        )
+    def _link_clicked(self, link: str, event: Event) -> None:
+        self.do(event, lambda: setattr(self, "chosen_link", "" if link == self.chosen_link else link))
 
-    def _link_clicked(self, link: str, event: Any) -> None:
-        self.do(event, lambda: self.choose_link(link))
-
-    def choose_link(self, link: str) -> None:
-        """Marks a link, where the next goal goes."""
-        self.chosen_link = "" if link == self.chosen_link else link
-        self.pose_panel.choose_link(self.chosen_link or link)
-
-    def _object_clicked(self, name: str, event: Any) -> None:
-        self.do(event, lambda: self.scene_panel.choose(name))
+    def _object_clicked(self, name: str, event: Event) -> None:
+        self.do(event, lambda: setattr(self, "chosen_object", name))
 
     def _upload_refused(self, client_id: int, text: str) -> None:
         self.notify("That file is refused", text, self.server.get_clients().get(client_id))
-
-
-def view_of(points: np.ndarray) -> tuple[np.ndarray, float]:
-    """The middle of points (N, 3) and how large they are together, at least half a metre."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    return 0.5 * (low + high), max(0.5, float(np.linalg.norm(high - low)))
-
-
-def _at(state: State, q: np.ndarray) -> State:
-    return state if q is state.q else replace(state, q=q)

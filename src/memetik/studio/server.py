@@ -13,11 +13,18 @@ import io
 import ipaddress
 import secrets
 import socket
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from memetik.errors import InvalidInputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from viser import ViserServer
+    from websockets.asyncio.server import ServerConnection
+    from websockets.http11 import Request, Response
+
+    Answer = Callable[[ServerConnection, Request], Response | Awaitable[Response | None] | None]
 
 DEFAULT_PORT = 8080
 COOKIE = "memetik_studio"
@@ -31,21 +38,21 @@ TIME_TO_READ = 1.0
 _PORTS_TRIED = 50
 
 
-def viser() -> Any:
-    """The module viser, or an error that says how to install it."""
+def viser_server(host: str, port: int) -> ViserServer:
+    """A server without its greeting, or an error that says how to install viser."""
     try:
-        import viser as module
+        from viser import ViserServer
     except ImportError:
         raise MissingExtraError("viser", "studio", "the studio") from None
-    return module
+    with contextlib.redirect_stdout(io.StringIO()):
+        return ViserServer(host=host, port=port, verbose=False)
 
 
-def open_server(host: str = "127.0.0.1", port: int | None = None, token: str | None = None) -> tuple[Any, str]:
+def open_server(host: str = "127.0.0.1", port: int | None = None, token: str | None = None) -> tuple[ViserServer, str]:
     """A viser server and its address for the browser, the token included.
 
     port: None takes 8080 or the next that is free; 0 any.
     """
-    module = viser()
     if not is_loopback(host) and not token:
         raise InvalidInputError(
             f"the studio is shown at {host!r}, where others can reach it, only with a token: give --token TOKEN, or "
@@ -56,15 +63,15 @@ def open_server(host: str = "127.0.0.1", port: int | None = None, token: str | N
     if token is not None and (len(token) < 8 or any(not 32 < ord(letter) < 127 for letter in token)):
         raise InvalidInputError("a token has at least 8 printable letters without blanks.")
     chosen = _free_port(host, port)
-    gate = Gate(token, None if not is_loopback(host) else ("localhost", "127.0.0.1", "[::1]", host))
-    with _guarded(gate), contextlib.redirect_stdout(io.StringIO()):
-        server = module.ViserServer(host=host, port=chosen, verbose=False)
+    gate = RequestFilter(token, None if not is_loopback(host) else ("localhost", "127.0.0.1", "[::1]", host))
+    with _guarded(gate):
+        server = viser_server(host, chosen)
     shown = "localhost" if is_loopback(host) else (socket.gethostname() if host in ("0.0.0.0", "::") else host)
     query = "" if token is None else f"/?token={quote(token)}"
     return server, f"http://{shown}:{server.get_port()}{query}"
 
 
-def close_server(server: Any) -> None:
+def close_server(server: ViserServer) -> None:
     """Stops a server without its farewell."""
     with contextlib.redirect_stdout(io.StringIO()):
         server.stop()
@@ -80,13 +87,13 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-class Gate:
+class RequestFilter:
     """Decides about requests before anything else sees them."""
 
     def __init__(self, token: str | None, hosts: tuple[str, ...] | None):
         self.token, self.hosts = token, hosts
 
-    def refuses(self, path: str, headers: Any) -> tuple[http.HTTPStatus, str, dict[str, str]] | None:
+    def refuses(self, path: str, headers: Mapping[str, str]) -> tuple[http.HTTPStatus, str, dict[str, str]] | None:
         """None for a request that may pass; else status, text and headers of the answer."""
         host = headers.get("Host", "")
         if self.hosts is not None and host.rsplit(":", 1)[0] not in self.hosts:
@@ -109,7 +116,7 @@ class Gate:
         return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
 
 
-def limit_uploads(server: Any, complain: Callable[[int, str], None], most: int = MAX_UPLOAD_BYTES) -> None:
+def limit_uploads(server: ViserServer, complain: Callable[[int, str], None], most: int = MAX_UPLOAD_BYTES) -> None:
     """Drops files that are larger than allowed when they are announced, or when more comes than was announced.
 
     complain(client_id, sentence) tells the one who sent it; soon after, the connection is closed, as a page would go on
@@ -127,13 +134,13 @@ def limit_uploads(server: Any, complain: Callable[[int, str], None], most: int =
                 loop = server.get_event_loop()
                 loop.call_later(TIME_TO_READ, lambda: loop.create_task(connection.close()))
 
-    def announced(client_id: int, message: Any) -> None:
+    def announced(client_id: int, message: _messages.FileTransferStartUpload) -> None:
         if message.size_bytes > most:
             size, limit = message.size_bytes / 1e6, most / 1e6
             text = f"{message.filename!r:.80} has {size:.0f} MB; {limit:.0f} MB are accepted."
             refuse(client_id, message.transfer_uuid, text)
 
-    def came(client_id: int, message: Any) -> None:
+    def came(client_id: int, message: _messages.FileTransferPart) -> None:
         state = states.get(message.transfer_uuid)
         if state is not None and state["transferred_bytes"] > most:
             text = f"more was sent than the {most / 1e6:.0f} MB that are accepted."
@@ -144,7 +151,7 @@ def limit_uploads(server: Any, complain: Callable[[int, str], None], most: int =
 
 
 @contextlib.contextmanager
-def _guarded(gate: Gate) -> Iterator[None]:
+def _guarded(gate: RequestFilter) -> Iterator[None]:
     """While this lasts, servers that viser starts ask the gate first."""
     import websockets.asyncio.server as websockets_server
     from websockets.datastructures import Headers
@@ -153,8 +160,8 @@ def _guarded(gate: Gate) -> Iterator[None]:
     original = websockets_server.serve
     guarded: list[bool] = []
 
-    def serve(*arguments: Any, process_request: Any = None, **options: Any) -> Any:
-        def answer(connection: Any, request: Any) -> Any:
+    def serve(*arguments: Any, process_request: Answer | None = None, **options: Any) -> websockets_server.serve:
+        def answer(connection: ServerConnection, request: Request) -> Response | Awaitable[Response | None] | None:
             refusal = gate.refuses(request.path, request.headers)
             if refusal is None:
                 return process_request(connection, request) if process_request is not None else None

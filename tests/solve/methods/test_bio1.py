@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import memetik as mk
-from memetik.solve.methods.bio import Bio1, Bio1Ros
+from memetik.solve.literature.bio import Bio1, Bio1Ros
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +24,8 @@ def hard():
 @pytest.fixture(scope="module")
 def body():
     robot = mk.load_robot("valkyrie").group("torso_both_arms_head")
-    posture = robot.random(3)
-    goals = [mk.Pose(link, robot.pose(link, posture)) for link in ("rightPalm", "leftPalm")]
+    configuration = robot.random(3)
+    goals = [mk.Pose(link, robot.pose(link, configuration)) for link in ("rightPalm", "leftPalm")]
     return robot, mk.Problem(robot, goals)
 
 
@@ -129,6 +129,7 @@ def test_goals_in_python_are_asked_by_one_thread_at_a_time():
 
 
 @pytest.mark.unsanitized
+@pytest.mark.clock
 def test_parallel_elites_keep_timeouts_and_hear_of_interrupts(body):
     robot, _ = body
     link = "rightPalm"

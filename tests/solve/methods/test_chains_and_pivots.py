@@ -10,9 +10,10 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.transform import Rotation
 
 import memetik as mk
-from memetik.solve.methods.ccd import best_turn
-from memetik.solve.methods.serial import point_pull, rotation_about, rotation_pull
-from memetik.solve.methods.trac import Trac
+from memetik.geometry.transforms import rotation_about
+from memetik.solve.literature.ccd import best_turn
+from memetik.solve.literature.serial import point_pull, rotation_pull
+from memetik.solve.literature.trac import Trac
 
 
 def test_rotations_about_axes_are_those_of_scipy():
@@ -138,7 +139,7 @@ def test_modes_of_trac_choose_among_the_answers():
         return sizes[-1] / sizes[0]
 
     np.testing.assert_allclose(solve("distance"), q, atol=1e-3)
-    # Of all postures of the pose, which differ by turns of the wrist and the elbow, the best is chosen.
+    # Of all configurations of the pose, which differ by turns of the wrist and the elbow, the best is chosen.
     assert product(solve("manip1")) == pytest.approx(max(product(a) for a in answers), rel=1e-3)
     assert ratio(solve("manip2")) == pytest.approx(max(ratio(a) for a in answers), rel=1e-3)
 

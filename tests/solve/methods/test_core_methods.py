@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import memetik as mk
+from memetik import _core
+from memetik.errors import MethodNotBuiltError
+from memetik.solve.literature.bio import Bio1, Bio1Ros, Bio2, Pick
+from memetik.solve.literature.newton import GradientDescent, Jac, Kdl, Lma
+from memetik.solve.literature.populations import De, Ga, Pso
 from memetik.solve.methods import METHODS, Native, method_named
-from memetik.solve.methods.bio import Bio1, Bio1Ros, Bio2
-from memetik.solve.methods.descent import GradientDescent
-from memetik.solve.methods.newton import Jac, Kdl, Lma
-from memetik.solve.methods.pick import Pick
-from memetik.solve.methods.populations import De, Ga, Pso
 
 CORE = (
     "bio2", "bio2_memetic", "bio2_memetic_l", "bio2_memetic_lbfgs", "bio1", "bio1_ros", "gd", "gd_r", "gd_c", "gd_c_4",
@@ -73,6 +73,7 @@ def test_the_same_random_numbers_give_the_same_answer_on_any_number_of_threads(a
 
 
 @pytest.mark.parametrize("name", CORE)
+@pytest.mark.clock
 def test_time_and_work_are_bounded(arm, name):
     robot, targets, seeds = arm
     problem = problem_for(robot, "bio2")
@@ -102,6 +103,7 @@ def test_free_turns_are_turned_back_within_the_limits():
     assert solved[True] > 1.5 * solved[False]
 
 
+@pytest.mark.clock
 def test_a_bare_method_ends_where_it_is_stuck(arm):
     robot, targets, seeds = arm
     problem = problem_for(robot, "jac")
@@ -133,10 +135,10 @@ def test_answers_that_are_turned_away_lead_to_restarts(arm):
 
 def test_methods_serve_goals_of_several_links():
     robot = mk.load_robot("valkyrie").group("torso_both_arms_head")
-    posture = robot.random(3)
+    configuration = robot.random(3)
     goals = [
-        mk.Pose("rightPalm", robot.pose("rightPalm", posture)),
-        mk.Position("leftPalm", robot.pose("leftPalm", posture)[:3, 3]),
+        mk.Pose("rightPalm", robot.pose("rightPalm", configuration)),
+        mk.Position("leftPalm", robot.pose("leftPalm", configuration)[:3, 3]),
     ]
     problem = mk.Problem(robot, goals)
     for method in ("bio2_memetic", "jac", "lma", "kdl", Bio2(extrapolate=False)):
@@ -165,7 +167,7 @@ def test_scenes_are_respected():
 
 def test_preferences_preselect_children():
     robot = mk.load_robot("panda")
-    problem = mk.Problem(robot, [mk.Position(robot.tip, (0.4, 0.2, 0.5)), mk.Center()])
+    problem = mk.Problem(robot, [mk.Position(robot.tip, (0.4, 0.2, 0.5)), mk.CenterJoints()])
     solution = problem.solve(method="bio2_memetic", evaluations=100_000)
     assert solution.success
     assert solution.preference_cost < 1e3
@@ -174,15 +176,16 @@ def test_preferences_preselect_children():
 def test_extrapolated_kinematics_err_by_the_square_of_the_step():
     robot = mk.load_robot("pr2").group("right_arm")
     problem = mk.Problem(robot, [mk.Pose(robot.tip)])
-    core, rng = problem._core, np.random.default_rng(1)
+    core, rng = problem.core, np.random.default_rng(1)
     for _ in range(5):
-        posture = robot.random(rng)
+        configuration = robot.random(rng)
         direction = rng.normal(size=len(core.variables))
         direction /= np.linalg.norm(direction)
         steps = np.array([0.0, 1e-3, 2e-3, 4e-3])
-        q = posture[core.variables] + steps[:, None] * direction
-        poses = core.extrapolate(posture, np.ascontiguousarray(posture[core.variables]), np.ascontiguousarray(q))
-        full = np.repeat(posture[None], 4, axis=0)
+        q = configuration[core.variables] + steps[:, None] * direction
+        start = np.ascontiguousarray(configuration[core.variables])
+        poses = _core.extrapolate(core, configuration, start, np.ascontiguousarray(q))
+        full = np.repeat(configuration[None], 4, axis=0)
         full[:, core.variables] = q
         exact = robot.pose(robot.tip, full)[:, :3]
         error = np.abs(poses[:, 0] - exact).max(axis=(1, 2))
@@ -211,3 +214,12 @@ def test_extrapolated_kinematics_err_by_the_square_of_the_step():
 def test_wrong_parameters_are_named(make, what):
     with pytest.raises(mk.InvalidInputError, match=what):
         make()
+
+
+def test_a_build_without_the_literature_says_so(monkeypatch):
+    monkeypatch.setattr(_core, "HAS_LITERATURE", False)
+    robot = mk.load_robot("panda")
+    problem = mk.Problem(robot, [mk.Pose(robot.tip)])
+    with pytest.raises(MethodNotBuiltError, match="Bio1"):
+        problem.solve(robot.pose(robot.tip, robot.neutral), method=Bio1(population=7))
+    assert problem.solve(robot.pose(robot.tip, robot.neutral)).success

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import memetik as mk
-from memetik.solve.methods import Search
+from memetik.solve.methods import PythonMethod
 
 
 @dataclass(frozen=True)
-class Descent(Search):
+class Descent(PythonMethod):
     """Gauss-Newton with a little damping: enough to find answers."""
 
     iterations: int = 60
@@ -22,14 +22,14 @@ class Descent(Search):
         q = start
         for _ in range(self.iterations):
             cost, residual, jacobian = task.linearized(q)
-            if cost < 1e-10 and task.offer(q):
+            if cost < 1e-10 and task.submit(q):
                 return
             normal = jacobian.T @ jacobian + (1e-2 * cost + 1e-9) * np.eye(len(q))
             q = task.clip(q - np.linalg.solve(normal, jacobian.T @ residual))
 
 
 @dataclass(frozen=True)
-class Idle(Search):
+class Idle(PythonMethod):
     """Comes back at once."""
 
     def search(self, task, start):
@@ -57,7 +57,7 @@ def test_costs_and_derivatives_of_a_task_agree_with_differences(arm):
     seen = {}
 
     @dataclass(frozen=True)
-    class Look(Search):
+    class Look(PythonMethod):
         def search(self, task, start):
             q, step = task.random(), 1e-6
             steps = q + step * np.concatenate([np.eye(len(q)), -np.eye(len(q))])
@@ -88,6 +88,7 @@ def test_a_predicate_turns_answers_away_until_one_pleases(arm):
     assert bare.restarts == 0
 
 
+@pytest.mark.clock
 def test_bounds_are_kept(arm):
     robot, problem = arm
     far = robot.pose(robot.tip, robot.random(3)).copy()
@@ -136,7 +137,7 @@ def test_a_scene_decides(arm):
 
 def test_preferences_are_improved_after_the_musts(arm):
     robot = mk.load_robot("panda")
-    problem = mk.Problem(robot, [mk.Position(robot.tip), mk.Center()])
+    problem = mk.Problem(robot, [mk.Position(robot.tip), mk.CenterJoints()])
     target = np.array([0.4, 0.2, 0.5])
     plain = problem.solve(target, method=Descent(), evaluations=500, refine_evaluations=0)
     better = problem.solve(target, method=Descent(), evaluations=500, refine_evaluations=2000)

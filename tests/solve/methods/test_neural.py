@@ -7,9 +7,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import memetik as mk
-from memetik.solve.methods import neural
-from memetik.solve.methods.network import Network
-from memetik.solve.methods.neural import Neural, Sight, rotation_vectors
+from memetik.solve.literature import neural
+from memetik.solve.literature.network import Network
+from memetik.solve.literature.neural import Neural, Sight, rotation_vectors
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_steps_of_the_network_lead_nearer(planar, own_cache):
     x = 0.8 * sight.draw(rng, 200)
     moved = x + 0.05 * rng.standard_normal(x.shape)
     difference = sight.difference(sight.frames(x), sight.frames(moved))
-    matrices = network(sight.posture(x)).reshape(len(x), x.shape[1], -1)
+    matrices = network(sight.joint_inputs(x)).reshape(len(x), x.shape[1], -1)
     after = x + np.einsum("knm,km->kn", matrices, difference)
     left = np.linalg.norm(sight.difference(sight.frames(after), sight.frames(moved)), axis=1)
     assert np.median(left / np.linalg.norm(difference, axis=1)) < 0.5
@@ -94,7 +94,7 @@ def test_training_is_reproducible(planar, own_cache, monkeypatch):
     np.testing.assert_array_equal(first.weights[0], method.network(problem).weights[0])
 
 
-def test_a_learned_posture_is_nearer_than_the_middle_and_seeds_the_memetic_search(planar, own_cache):
+def test_a_learned_configuration_is_nearer_than_the_middle_and_seeds_the_memetic_search(planar, own_cache):
     robot, problem = planar
     method = Neural("direct", hidden=(48, 48), steps=500)
     learned, middle = [], []

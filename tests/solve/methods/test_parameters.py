@@ -142,12 +142,12 @@ def test_closed_forms_that_give_something_else_are_told(given):
 
 def test_parameters_of_a_method_of_ones_own_are_checked_by_their_annotations():
     @dataclass(frozen=True)
-    class Own(M.Search):
+    class Own(M.PythonMethod):
         offset: int = -3
         name: str = "mine"
 
         def search(self, task, start):
-            task.offer(start)
+            task.submit(start)
 
     assert Own(offset=-5, name="other").offset == -5
     for wrong in ({"offset": 1.5}, {"restarts": "no"}, {"name": 5}):

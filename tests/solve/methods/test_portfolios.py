@@ -44,6 +44,7 @@ def test_cascades_are_reproducible_where_evaluations_bound_them(arm, raced):
         np.testing.assert_array_equal(runs[0].q, runs[1].q)
 
 
+@pytest.mark.clock
 def test_a_race_is_won_by_whoever_can_and_stops_the_others(arm):
     robot, problem = arm
     # DIRECT alone would go on for all of the ten seconds.
@@ -70,14 +71,14 @@ def test_all_methods_of_a_cascade_must_serve_the_goals(arm):
         mk.Problem(robot, [mk.AlignAxis(robot.tip, axis="z", to="-z")]).solve(method=M.Cascade(["memetic", "ccd"]))
 
 
-def test_the_best_posture_of_one_method_is_the_seed_of_the_next(arm):
+def test_the_best_configuration_of_one_method_is_the_seed_of_the_next(arm):
     robot, problem = arm
     q = np.array([0.4, -1.1, 1.3, -0.6, 0.8, 0.3])
 
     def near(pose):
         return [q + 0.05]
 
-    # From the closed form's answer, which is off, the memetic search comes to the posture beside it.
+    # From the closed form's answer, which is off, the memetic search comes to the configuration beside it.
     solution = problem.solve(
         robot.pose(robot.tip, q),
         seed=-q,
@@ -114,7 +115,7 @@ def test_a_stored_answer_that_no_longer_holds_is_replaced_by_a_search(arm):
     assert np.abs(other.q - first.q).max() > 0.1
 
 
-def test_answers_near_a_stored_pose_stay_near_its_posture(arm):
+def test_answers_near_a_stored_pose_stay_near_its_configuration(arm):
     robot, problem = arm
     q = np.array([0.4, -1.1, 1.3, -0.6, 0.8, 0.3])
     method = M.Cached(store=M.PoseStore())
@@ -210,14 +211,20 @@ def test_presets_come_back_from_their_file_as_they_were(arm, tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "no preset"),
+        ("{", r"the preset '.*bad\.json' is not JSON"),
         ("{}", "schema"),
         (json.dumps({"schema": "memetik.method/1", "method": "tracc"}), "did you mean 'trac'"),
         (json.dumps({"schema": "memetik.method/1", "method": "trac", "parameters": {"mod": 1}}), "did you mean 'mode'"),
         (json.dumps({"schema": "memetik.method/1", "method": "trac", "option": {}}), "did you mean 'options'"),
-        (json.dumps({"schema": "memetik.method/1", "method": "trac", "parameters": 5}), r"bad\.json: .* are an object"),
-        (json.dumps({"schema": "memetik.method/1", "method": ["a"]}), r"bad\.json: method \['a'\] is unknown"),
-        (json.dumps({"schema": "memetik.method/1", "method": "trac", "options": 5}), r"bad\.json: options of a preset"),
+        (
+            json.dumps({"schema": "memetik.method/1", "method": "trac", "parameters": 5}),
+            "line 1: parameters must be an object",
+        ),
+        (json.dumps({"schema": "memetik.method/1", "method": ["a"]}), r"bad\.json', line 1: method is \['a'\]"),
+        (
+            json.dumps({"schema": "memetik.method/1", "method": "trac", "options": 5}),
+            r"json': options of a preset",
+        ),
         (json.dumps({"schema": "memetik.method/1", "method": "ccd", "parameters": {"sweeps": "x"}}), "sweeps of Ccd"),
     ],
 )
@@ -252,7 +259,7 @@ def test_moveits_kinematics_become_a_preset(tmp_path):
     assert preset.ignored == ("kinematics_solver_search_resolution",)
     robot = mk.load_robot("ur5")
     problem = preset.problem(robot)
-    assert [type(goal).__name__ for goal in problem.goals] == ["Position", "Displacement"]
+    assert [type(goal).__name__ for goal in problem.goals] == ["Position", "MinimalDisplacement"]
     target = robot.pose(robot.tip, robot.neutral + 0.2)[:3, 3]
     assert preset.solve(problem, target).success
     with pytest.raises(UnknownNameError, match="arm"):

@@ -53,7 +53,7 @@ def truth(arm):
 
 
 def targets(robot, count, way=0.5):
-    """Poses of postures, and seeds some way off."""
+    """Poses of configurations, and seeds some way off."""
     rng = np.random.default_rng(11)
     for _ in range(count):
         q = rng.uniform(-1.5, 1.5, robot.dof)
@@ -92,6 +92,7 @@ def test_same_seed_gives_the_same_answer_and_evaluations_are_a_bound(arm, method
 
 @pytest.mark.unsanitized
 @pytest.mark.parametrize("method", [*SOLVERS, *SLOW, *OTHERS])
+@pytest.mark.clock
 def test_nothing_is_claimed_of_poses_out_of_reach_and_time_is_a_bound(arm, method):
     robot, problem = arm
     problem.solve(robot.pose(robot.tip, robot.neutral), method=method, evaluations=1)  # what is imported only once
@@ -120,12 +121,12 @@ def test_answers_that_a_predicate_turns_away_are_searched_on(arm, method):
 
 
 @pytest.mark.parametrize("method", ["slsqp", "trac", "relaxed", "nlopt_slsqp"])
-def test_other_goals_and_preferences_are_served(method):
+def test_other_goals_and_soft_goals_are_served(method):
     robot = mk.load_robot("panda")
     goals = [
         mk.Position(robot.tip, (0.45, 0.1, 0.4)),
         mk.AlignAxis(robot.tip, axis="z", to="-z"),
-        mk.Center(),
+        mk.CenterJoints(),
     ]
     problem = mk.Problem(robot, goals)
     solution = problem.solve(evaluations=5000, method=method)

@@ -9,17 +9,16 @@ import pytest
 from scipy.optimize import check_grad
 
 import memetik as mk
-from memetik.solve.methods.relaxed import RelaxedObjective
-from memetik.solve.methods.relaxed_losses import groove, swamp, swamp_groove
-from memetik.solve.methods.task import Bounds, Task
-
-UNBOUNDED = Bounds(math.inf, -1, -1)
+from memetik.solve.inputs import Inputs
+from memetik.solve.literature.relaxed import RelaxedObjective, groove, swamp, swamp_groove
+from memetik.solve.methods.task import SearchTask
+from memetik.solve.options import SolveOptions
 
 
 def task_of(problem, *targets, seed=None):
-    settings = problem._settings((None, 1, None, 1, 0.0, None, "memetic", False, False), 0)
-    posture = np.array(problem.robot.neutral if seed is None else seed)
-    return Task(problem, problem._checked_targets(targets), posture, settings, UNBOUNDED, (0, 0))
+    configuration = np.array(problem.robot.neutral if seed is None else seed)
+    options = SolveOptions.checked(problem, {"timeout": math.inf})
+    return SearchTask(problem.bind(Inputs.checked(problem, targets, configuration), options))
 
 
 def test_losses_are_their_formulas():
@@ -41,7 +40,7 @@ def test_losses_are_their_formulas():
     [
         lambda x: groove(x, 0.3, 2.0, 4.0, 0.1),
         lambda x: swamp(x, -0.5, 1.0, 2.0, 0.3, 6),
-        lambda x: swamp_groove(x, -0.5, 1.0, 0.7, 1.0, 0.5, 3.0, 6, 0.2),
+        lambda x: swamp_groove(x, -0.5, 1.0, 0.7, 0.5, 3.0, 6, 0.2),
     ],
 )
 def test_slopes_of_losses_are_their_derivatives(loss):
@@ -118,7 +117,7 @@ def test_ranges_are_used_and_their_middle_is_preferred():
 
 
 def test_the_collision_term_leads_around_what_is_in_the_way():
-    """A ball at the elbow of the posture that a bare search ends at: with the term it ends at another."""
+    """A ball at the elbow of the configuration that a bare search ends at: with the term it ends at another."""
     robot = mk.load_robot("panda")
     rng, count = np.random.default_rng(4), 0
     solved = {0.0: 0, 1.0: 0}
@@ -163,12 +162,12 @@ def beside_a_wall():
 def test_adaptive_orientations_count_by_the_score_without_the_collision_term():
     q, problem, target = beside_a_wall()
     task = task_of(problem, target, seed=q)
-    x = q[problem._core.variables]
+    x = q[problem.core.variables]
     values = {
         mode: RelaxedObjective(mk.methods.Relaxed(orientation=mode), task)(x)[0]
         for mode in ("keep", "ignore", "adaptive")
     }
-    distance, *_ = problem.confinement.tight._nearest(q[None], 10.0, 1)
+    distance = problem.collision_context.tight.clearance(q[None], 10.0)
     score = (2.0 * 0.02 / (0.02 + distance[0])) ** 2
     assert 0.0 < distance[0] < 0.2
     assert values["keep"] > values["ignore"]
@@ -217,8 +216,8 @@ def test_streams_keep_clear_of_a_scene():
     for weight in (0.0, 1.0):
         stream = mk.methods.RelaxedStream(problem, seed, 0.05, method=mk.methods.Relaxed(width=0.1, collision=weight))
         ways = np.linspace(0.0, 0.2, 30)
-        postures = [stream.step(start[:3, 3] + [0.0, way, 0.0]).q for way in ways]
-        touched[weight] = sum(model.collides(q) for q in postures)
+        configurations = [stream.step(start[:3, 3] + [0.0, way, 0.0]).q for way in ways]
+        touched[weight] = sum(model.collides(q) for q in configurations)
     assert touched[0.0] > 0
     assert touched[1.0] == 0
 
@@ -233,13 +232,13 @@ def test_streams_keep_links_apart():
     for weight in (0.0, 1.0):
         stream = mk.methods.RelaxedStream(problem, seed, 0.05, self_collision=weight)
         ways = np.linspace(0.0, 1.0, 60)
-        postures = [stream.step((1.0 - way) * start + way * np.array([0.0, 0.0, 0.15])).q for way in ways]
-        touched[weight] = sum(model.collides(q) for q in postures)
+        configurations = [stream.step((1.0 - way) * start + way * np.array([0.0, 0.0, 0.15])).q for way in ways]
+        touched[weight] = sum(model.collides(q) for q in configurations)
     assert touched[0.0] > 0
     assert touched[1.0] == 0
 
 
-def test_streams_with_manipulability_turn_away_from_singular_postures():
+def test_streams_with_manipulability_turn_away_from_singular_configurations():
     robot = mk.load_robot("panda")
     seed = np.array([0.0, 0.3, 0.0, -0.15, 0.0, 1.9, 0.7, 0.02])  # the elbow is nearly straight
     problem = mk.Problem(robot, [mk.Position(robot.tip)])
@@ -262,18 +261,18 @@ def test_streams_are_smooth_within_velocity_limits_and_near_their_targets():
     runs = {}
     for name, weights in (("smooth", {}), ("free", {"velocity": 0.0, "acceleration": 0.0, "jerk": 0.0})):
         stream = mk.methods.RelaxedStream(problem, seed, dt, **weights)
-        postures, errors = [], []
+        configurations, errors = [], []
         for k in range(40):
             target = start.copy()
             target[:3, 3] += [0.05 * math.sin(0.1 * k), 0.05 * (1.0 - math.cos(0.1 * k)), 0.0]
             step = stream.step(target)
-            postures.append(step.q)
+            configurations.append(step.q)
             errors.append(step.errors["pose_panda_hand_tcp"]["position"])
-        runs[name] = np.array(postures), max(errors)
+        runs[name] = np.array(configurations), max(errors)
     velocity = np.array(robot.tree.limits["velocity"])
-    for postures, _ in runs.values():
-        assert (np.abs(np.diff(postures, axis=0)) <= velocity * dt + 1e-9).all()
-    jerk = {name: np.abs(np.diff(postures, 3, axis=0)).mean() for name, (postures, _) in runs.items()}
+    for configurations, _ in runs.values():
+        assert (np.abs(np.diff(configurations, axis=0)) <= velocity * dt + 1e-9).all()
+    jerk = {name: np.abs(np.diff(configurations, 3, axis=0)).mean() for name, (configurations, _) in runs.items()}
     assert jerk["smooth"] < jerk["free"]
     assert runs["free"][1] < 1e-4
     assert runs["smooth"][1] < 5e-3
@@ -286,8 +285,8 @@ def test_a_jump_of_the_target_is_followed_at_the_velocity_limit():
     stream = mk.methods.RelaxedStream(problem, seed, 0.01)
     target = robot.pose(robot.tip, seed)[:3, 3] + [0.0, 0.3, 0.0]
     steps = [stream.step(target) for _ in range(12)]
-    postures = np.array([seed, *(step.q for step in steps)])
+    configurations = np.array([seed, *(step.q for step in steps)])
     limit = np.array(robot.tree.limits["velocity"]) * 0.01
-    assert (np.abs(np.diff(postures, axis=0)) <= limit * (1 + 1e-9)).all()
+    assert (np.abs(np.diff(configurations, axis=0)) <= limit * (1 + 1e-9)).all()
     distances = [step.errors["position_tool0"]["position"] for step in steps]
     assert distances[-1] < distances[0] < 0.3

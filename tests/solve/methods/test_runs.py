@@ -48,6 +48,7 @@ def test_attempts_bound_all_runs(arm, name, bound):
     assert solution.evaluations < 20_000
 
 
+@pytest.mark.clock
 def test_attempts_bound_the_draws_of_decoupled():
     robot = mk.load_robot("elise")
     problem = mk.Problem(robot, [mk.Pose(robot.tip)])
@@ -66,6 +67,7 @@ def test_attempts_bound_the_draws_of_decoupled():
         M.Seeded(M.Jac(), M.Scipy(restarts=False), restarts=False),
     ],
 )
+@pytest.mark.clock
 def test_without_restarts_there_is_one_run_of_each(arm, method, bound):
     _, problem = arm
     solution = problem.solve(FAR, method=method, **bound)
@@ -92,6 +94,7 @@ def test_a_bare_race_finds_what_its_racers_find_from_the_seed(arm, bound):
     assert 0 < sum(solved) < 12
 
 
+@pytest.mark.clock
 def test_a_long_run_of_the_core_does_not_hold_a_race_up(arm):
     """A bare population goes on until time is up; a racer that wins does not wait for it."""
     robot, problem = arm
@@ -103,6 +106,7 @@ def test_a_long_run_of_the_core_does_not_hold_a_race_up(arm):
     assert solution.time < 5.0
 
 
+@pytest.mark.clock
 def test_evaluations_bound_a_race_that_has_a_timeout_too(arm):
     _, problem = arm
     solution = problem.solve(FAR, method=M.Cascade(["slsqp", "relaxed"], raced=True), timeout=10.0, evaluations=500)
@@ -110,6 +114,7 @@ def test_evaluations_bound_a_race_that_has_a_timeout_too(arm):
     assert solution.time < 5.0
 
 
+@pytest.mark.clock
 def test_a_race_within_a_race_ends_with_it(arm):
     robot, problem = arm
     inner = M.Cascade([M.Scipy("nelder_mead"), M.Scipy("steepest")], raced=True)
@@ -122,7 +127,8 @@ def test_a_race_within_a_race_ends_with_it(arm):
 
 @pytest.mark.parametrize("method", [M.Jac, M.Lma, M.Kdl, M.Bio2])
 def test_seeds_that_are_kept_lead_back_to_the_same_basin(arm, method):
-    """Every restart begins at the seed: near a posture all answers are that posture, where random ones are others."""
+    """Every restart begins at the seed: near a configuration all answers are that configuration, where random ones are
+    others."""
     robot, problem = arm
     q = np.array([0.4, -1.1, 1.3, -0.6, 0.8, 0.3])
     target, seed = robot.pose(robot.tip, q), q + 0.02
@@ -131,10 +137,10 @@ def test_seeds_that_are_kept_lead_back_to_the_same_basin(arm, method):
         seen = []
         problem.solve(
             target, seed=seed, method=method(keep_seed=keep), timeout=20.0,
-            valid=lambda posture, seen=seen: seen.append(np.array(posture)) or len(seen) > 5,
+            valid=lambda configuration, seen=seen: seen.append(np.array(configuration)) or len(seen) > 5,
         )  # fmt: skip
         assert len(seen) == 6
-        spread[keep] = max(np.abs(posture - q).max() for posture in seen)
+        spread[keep] = max(np.abs(configuration - q).max() for configuration in seen)
     assert spread[True] < 1e-3 < 0.1 < spread[False]
 
 
@@ -144,19 +150,19 @@ def test_seeds_are_kept_in_portfolios_too(arm):
     seen = []
     solution = problem.solve(
         robot.pose(robot.tip, q), seed=q + 0.02, attempts=5, timeout=20.0,
-        method=M.Cascade([M.Jac(keep_seed=True)], restarts=False), valid=lambda posture: seen.append(posture) or False,
+        method=M.Cascade([M.Jac(keep_seed=True)], restarts=False), valid=lambda p: seen.append(p) or False,
     )  # fmt: skip
     assert solution.restarts == 4
     assert len(seen) >= 5
-    assert max(np.abs(posture - q).max() for posture in seen) < 1e-3
+    assert max(np.abs(configuration - q).max() for configuration in seen) < 1e-3
 
 
 NOTHING_TO_SEARCH = ["trac", "slsqp", "nlopt_slsqp", "nlopt_direct", "relaxed", "ccd", "fabrik", "cascade", "cached"]
 
 
 @pytest.mark.parametrize("method", [*NOTHING_TO_SEARCH, "neural"])
-@pytest.mark.parametrize("goal", [mk.Center(), mk.Pose("tool0", priority=1)])
-def test_where_nothing_must_hold_the_preferences_decide(method, goal):
+@pytest.mark.parametrize("goal", [mk.CenterJoints(), mk.Pose("tool0", priority=1)])
+def test_where_nothing_must_hold_the_soft_goals_decide(method, goal):
     robot = mk.load_robot("ur5")
     problem = mk.Problem(robot, [goal])
     targets = [robot.pose(robot.tip, robot.random(1))] if problem.open_targets else []
@@ -179,7 +185,7 @@ def test_where_nothing_may_move_the_seed_is_judged(arm, method):
         np.testing.assert_array_equal(solution.q, q)
 
 
-def test_where_nothing_must_hold_postures_that_touch_are_turned_away():
+def test_where_nothing_must_hold_configurations_that_touch_are_turned_away():
     robot = mk.load_robot("panda")
     scene = mk.Scene()
     q = robot.random(3)
@@ -195,7 +201,7 @@ def test_where_nothing_must_hold_postures_that_touch_are_turned_away():
 def test_streams_need_something_to_follow_and_to_move():
     robot = mk.load_robot("ur5")
     for problem in (
-        mk.Problem(robot, [mk.Center()]),
+        mk.Problem(robot, [mk.CenterJoints()]),
         mk.Problem(robot, [mk.Pose(robot.tip)], fixed=list(robot.joint_names)),
     ):
         with pytest.raises(GoalError, match="a joint that may move"):

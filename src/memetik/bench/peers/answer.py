@@ -22,7 +22,7 @@ class BadAnswer(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer: a posture of finite numbers or None, seconds as measured by us, counts where the solver told them."""
+    """One answer: a finite configuration or None, seconds as measured by us, counts where the solver told them."""
 
     q: np.ndarray | None
     time: float
@@ -35,7 +35,7 @@ class Answer:
 
 
 def read_answer(data: Mapping[str, Any], size: int, waited: float) -> Answer:
-    """The answer in what a worker sent. size: entries of a posture. waited: seconds on the runner's clock."""
+    """The answer in what a worker sent. size: entries of a configuration. waited: seconds on the runner's clock."""
     if "q" not in data:
         raise BadAnswer("its answer has no 'q'")
     seconds, processor = (_number(data, name, whole=False) for name in ("time", "processor"))
@@ -47,18 +47,18 @@ def read_answer(data: Mapping[str, Any], size: int, waited: float) -> Answer:
     collision = _number(data, "collision_time", whole=False)
     if collision is not None:
         collision = min(collision, seconds)
-    return Answer(_posture(data["q"], size), seconds, processor, collision_time=collision, **counts)
+    return Answer(_configuration(data["q"], size), seconds, processor, collision_time=collision, **counts)
 
 
-def _posture(q: Any, size: int) -> np.ndarray | None:
+def _configuration(q: Any, size: int) -> np.ndarray | None:
     if q is None:
         return None
     if not isinstance(q, list) or any(isinstance(value, bool) or not isinstance(value, int | float) for value in q):
-        raise BadAnswer(f"its posture is not a list of numbers but {q!r:.60}")
+        raise BadAnswer(f"its configuration is not a list of numbers but {q!r:.60}")
     if len(q) != size:
-        raise BadAnswer(f"its posture has {len(q)} numbers, not {size}")
+        raise BadAnswer(f"its configuration has {len(q)} numbers, not {size}")
     if not all(abs(value) < LARGEST for value in q):
-        raise BadAnswer("its posture has numbers that are not finite")
+        raise BadAnswer("its configuration has numbers that are not finite")
     return np.array(q, dtype=float)
 
 

@@ -24,7 +24,7 @@ POLL = 0.02
 """Seconds between looks at the process's memory while it works."""
 
 
-class WorkerFailure(Exception):
+class SolverFailure(Exception):
     """The process did not answer; `status` is one of the store's: stopped, crashed, memory."""
 
     def __init__(self, status: str, note: str):
@@ -41,7 +41,7 @@ class Command:
     name: str
 
 
-class Worker:
+class SolverProcess:
     """One process, started at its first request and anew after a failure.
 
     core: the core to stay on, or None. memory: bytes that it may use.
@@ -62,7 +62,7 @@ class Worker:
         return self._process is not None and self._process.poll() is None
 
     def ask(self, request: dict[str, Any], deadline: float) -> dict[str, Any]:
-        """The answer to a request; WorkerFailure where there is none within `deadline` seconds."""
+        """The answer to a request; SolverFailure where there is none within `deadline` seconds."""
         process = self._process if self.running else self._start()
         assert process is not None
         assert process.stdin is not None
@@ -77,7 +77,7 @@ class Worker:
             answer = None
         if not isinstance(answer, dict):
             self.kill()  # nobody knows which line would be the answer to the next request
-            raise WorkerFailure("error", "what it sent is no answer")
+            raise SolverFailure("error", "what it sent is no answer")
         return answer
 
     def close(self) -> None:
@@ -133,7 +133,7 @@ class Worker:
                 left = until - time.monotonic()
                 if left <= 0.0:
                     self.kill()
-                    raise WorkerFailure("stopped", f"it gave no answer within {deadline:.3g} s and was ended")
+                    raise SolverFailure("stopped", f"it gave no answer within {deadline:.3g} s and was ended")
                 if selector.select(min(left, POLL)):
                     chunk = os.read(process.stdout.fileno(), 1 << 16)
                     if not chunk:
@@ -141,13 +141,13 @@ class Worker:
                     self._buffer += chunk
                 elif (used := memory_of(process.pid)) > self.memory:
                     self.kill()
-                    raise WorkerFailure(
+                    raise SolverFailure(
                         "memory", f"it used {used / 1e6:.0f} MB, more than the {self.memory / 1e6:.0f} MB allowed"
                     )
         line, self._buffer = self._buffer.split(b"\n", 1)
         return line
 
-    def _crashed(self) -> WorkerFailure:
+    def _crashed(self) -> SolverFailure:
         process, said = self._process, self._last_words()
         code = None
         if process is not None:
@@ -155,7 +155,7 @@ class Worker:
                 code = process.wait(1.0)
         self.kill()
         how = f"by signal {-code}" if code is not None and code < 0 else f"with code {code}"
-        return WorkerFailure("crashed", f"its process ended {how}" + (f": {said}" if said else ""))
+        return SolverFailure("crashed", f"its process ended {how}" + (f": {said}" if said else ""))
 
     def _last_words(self) -> str:
         if self._errors is None:

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from memetik.bench.peers.process import Command
 from memetik.errors import InvalidInputError, MemetikError, UnknownNameError
-from memetik.scene import cache
+from memetik.geometry import cache
 
 ADAPTERS = Path(__file__).with_name("adapters")
 
@@ -72,10 +72,10 @@ PEERS: dict[str, Peer] = {
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Solver:
     """A solver as it takes part: its name, a label for plots, its parameters, and the adapter that speaks for it.
 
-    source is what `contestant` was asked for, origin is "method", "peer" or "user"; version is that of its package, ""
+    source is what `find_solver` was asked for, origin is "method", "peer" or "user"; version is that of its package, ""
     where it names none.
     """
 
@@ -95,7 +95,7 @@ class Contestant:
         return {key: value for key, value in self.parameters.items() if key != "method" or self.origin != "method"}
 
 
-def contestant(name: str, *, label: str | None = None, parameters: Mapping[str, Any] | None = None) -> Contestant:
+def find_solver(name: str, *, label: str | None = None, parameters: Mapping[str, Any] | None = None) -> Solver:
     """The solver of that name: one of memetik's methods, a peer, an entry point, or "path/to/adapter.py:Class".
 
     A peer that is not installed raises MissingPeerError with the command that installs it.
@@ -107,7 +107,7 @@ def contestant(name: str, *, label: str | None = None, parameters: Mapping[str, 
     if is_method(name):
         method_with(name, parameters)  # wrong parameters are told here, not by the worker
         command = Command(sys.executable, str(ADAPTERS / "ours.py"), "Ours")
-        return Contestant(name, name, label, "method", command, True, True, {"method": name, **parameters})
+        return Solver(name, name, label, "method", command, True, True, {"method": name, **parameters})
     if name in PEERS:
         return _of_file(name, name, label, "peer", python_of(PEERS[name]), *_adapter_file(PEERS[name]), parameters)
     path, _, kind = name.rpartition(":")
@@ -161,7 +161,7 @@ def is_method(name: str) -> bool:
 
 
 def solver_names() -> list[str]:
-    """All names that `contestant` knows."""
+    """All names that `find_solver` knows."""
     from memetik.solve.methods import METHODS
 
     return [*METHODS, *PEERS, *entry_points()]
@@ -235,11 +235,11 @@ def _adapter_file(peer: Peer) -> tuple[Path, str]:
 
 def _of_file(
     source: str, name: str, label: str, origin: str, python: str, path: Path, kind: str, parameters: Mapping[str, Any]
-) -> Contestant:
-    """A contestant whose adapter is a class in a file; what it wants is read there without running it."""
+) -> Solver:
+    """A solver whose adapter is a class in a file; what it wants is read there without running it."""
     facts = class_facts(path, kind)
     command = Command(python, str(path.resolve()), kind)
-    return Contestant(
+    return Solver(
         source, name, label, origin, command, bool(facts["whole"]), bool(facts["collision"]), dict(parameters),
         version_of(python, str(facts["package"])),
     )  # fmt: skip

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from memetik.bench.scenarios.scenario import Scenario
+from memetik.geometry.surface_points import surface_frames
+from memetik.geometry.transforms import inverse, transform
 from memetik.goals.direction import AlignAxis
 from memetik.goals.pose import Pose, Position
 from memetik.robot.robot import Robot
-from memetik.robot.transforms import inverse, transform
-from memetik.scene.surroundings import surface_frames
 
 
 class Unsupported(Exception):
@@ -35,7 +35,7 @@ class ChainTask:
         joints = [j for name in reversed((link, *robot.ancestors(link))) if (j := robot.parent_joint(name)) is not None]
         moving = [joint for joint in joints if joint.kind != "fixed"]
         for joint in moving:
-            if joint.kind not in ("revolute", "continuous", "prismatic") or any(joint.anchor) or joint.mimic:
+            if joint.axes != 1 or any(joint.anchor) or joint.mimic:
                 raise Unsupported(f"it solves for serial chains, and joint {joint.name!r} is {joint.kind} or coupled")
         self.entries = np.array([robot.joint_index(joint.name) for joint in moving])
         self.size = len(self.entries)
@@ -72,8 +72,8 @@ class ChainTask:
     def seed(self, q: np.ndarray) -> list[float]:
         return q[self.entries].tolist()
 
-    def posture(self, answer: np.ndarray, seed: np.ndarray) -> np.ndarray:
-        """The whole posture: the other joints keep the seed."""
+    def configuration(self, answer: np.ndarray, seed: np.ndarray) -> np.ndarray:
+        """The whole configuration: the other joints keep the seed."""
         q = np.array(seed, dtype=float)
         q[self.entries] = answer
         return q
@@ -102,7 +102,7 @@ class WholeTask:
     def seed(self, q: np.ndarray) -> list[float]:
         return q.tolist()
 
-    def posture(self, answer: np.ndarray, seed: np.ndarray) -> np.ndarray:
+    def configuration(self, answer: np.ndarray, seed: np.ndarray) -> np.ndarray:
         return answer
 
 

@@ -8,7 +8,7 @@ What the solver prints goes to the standard error. The process ends with its inp
 An adapter is a class of three methods:
 
     prepare(task)                 gets ready for a robot and goals; NotImplementedError("why") where it cannot
-    solve(target, seed, timeout)  a posture, None, or {"q": posture or None} with any of the whole numbers
+    solve(target, seed, timeout)  a configuration, None, or {"q": configuration or None} with any of the whole numbers
                                   "evaluations", "restarts", "generations", "candidates" and of the seconds
                                   "collision_time"; other entries are not looked at. Time is measured here.
     close()                       lets go of what it holds
@@ -28,7 +28,7 @@ A task has the attributes
     joints, kinds                   names and kinds (revolute, continuous, prismatic) of the joints, from the base on
     children                        the link that each joint moves
     lower, upper                    (n,) limits; infinite where there are none
-    axes, points                    (n, 3) of each joint at the zero posture, in the base's frame
+    axes, points                    (n, 3) of each joint at the zero configuration, in the base's frame
     tip_pose                        (4, 4) of the last link there
     position_tolerance, rotation_tolerance
                                     metres, radians: norms that the errors must not exceed
@@ -36,8 +36,10 @@ A task has the attributes
     parameters                      {} or what the user set
     problem                         path of a pickled memetik Problem, for adapters that live where memetik does
     rng                             a numpy generator, seeded anew before each solve; `stream` are its two seeds
-    random()                        a random posture (n,) of the chain within its limits
-    starts(seed, timeout)           the seed, then random postures until the time is over, for solvers without restarts
+    random()                        a random configuration (n,) of the chain within its limits
+    starts(seed, timeout)           the seed, then random configurations until the time is over, for solvers without any
+    restarted(search, seed, timeout), descended(step, most), reached(pose, target), urdf_file(), quaternion(rotation)
+                                    what adapters of ours share
 """
 
 from __future__ import annotations
@@ -47,8 +49,11 @@ import importlib.util
 import json
 import os
 import sys
+import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import perf_counter, process_time  # bound before an adapter is there that might put others in their place
 from typing import Any
 
@@ -87,6 +92,9 @@ class Task:
 
     lower: np.ndarray
     upper: np.ndarray
+    position_tolerance: float
+    rotation_tolerance: float
+    urdf: str
 
     def __init__(self, data: dict):
         for key, value in data.items():
@@ -108,16 +116,70 @@ class Task:
                 return
             seed = self.random()
 
-    def restarted(self, search: Any, seed: np.ndarray, timeout: float) -> dict:
-        """The first posture that search(start), which gives (posture or None, evaluations), finds from these starts."""
-        evaluations = searches = 0
+    def restarted(self, search: Callable, seed: np.ndarray, timeout: float) -> dict:
+        """The first configuration that search(start) finds from these starts.
+
+        It gives (q or None, evaluations); None for evaluations that are not counted.
+        """
+        q, evaluations, searches = None, None, 0
         for start in self.starts(seed, timeout):
             searches += 1
             q, steps = search(start)
-            evaluations += steps
+            evaluations = None if steps is None else steps + (evaluations or 0)
             if q is not None:
-                return {"q": q, "evaluations": evaluations, "restarts": searches - 1}
-        return {"q": None, "evaluations": evaluations, "restarts": searches - 1}
+                break
+        return {"q": q, "evaluations": evaluations, "restarts": searches - 1}
+
+    def descended(self, step: Callable[[], tuple], most: int) -> tuple[bool, int]:
+        """Whether the errors that step() gives, metres and radians, get within the tolerances, and after how many.
+
+        It is called until then, until it makes little progress, or so many times.
+        """
+        last = np.inf
+        for count in range(1, most + 1):
+            away, angle = step()
+            if self.is_near(away, angle):
+                return True, count
+            size = away + 0.3 * angle
+            if count > 4 and size > 0.98 * last:
+                return False, count
+            last = size
+        return False, most
+
+    def reached(self, pose: np.ndarray, target: np.ndarray, share: float = 0.9) -> bool:
+        """Whether a pose is at a target, within a share of the tolerances."""
+        away = np.linalg.norm(pose[:3, 3] - target[:3, 3])
+        return self.is_near(away, np.linalg.norm(pose[:3, :3] - target[:3, :3]) / np.sqrt(2.0), share)
+
+    def is_near(self, away: float, angle: float, share: float = 0.9) -> bool:
+        return bool(away < share * self.position_tolerance and angle < share * self.rotation_tolerance)
+
+    @contextmanager
+    def urdf_file(self) -> Iterator[str]:
+        """The path of a file with the chain's URDF, for the length of a `with` block."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "chain.urdf")
+            with open(path, "w") as file:
+                file.write(self.urdf)
+            yield path
+
+    @staticmethod
+    def quaternion(rotation: np.ndarray) -> list:
+        """x, y, z, w: the row of the largest of the four squares, as Shepperd has it."""
+        m = rotation
+        trace = m[0, 0] + m[1, 1] + m[2, 2]
+        squares = (m[0, 0], m[1, 1], m[2, 2], trace)
+        k = max(range(4), key=squares.__getitem__)
+        if k == 3:
+            q = [m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1], 1.0 + trace]
+        else:
+            i, j, n = k, (k + 1) % 3, (k + 2) % 3
+            q = [0.0] * 4
+            q[i] = 1.0 - trace + 2.0 * m[i, i]
+            q[j], q[n] = m[j, i] + m[i, j], m[n, i] + m[i, n]
+            q[3] = m[n, j] - m[j, n]
+        length = sum(v * v for v in q) ** 0.5
+        return [v / length for v in q]
 
 
 class Session:

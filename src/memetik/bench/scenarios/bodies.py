@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from memetik.bench.scenarios.draft import Draft, Order, pose_goal
+from memetik.bench.scenarios.target_draft import Order, TargetDraft, pose_goal
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.goals.base import Goal
 from memetik.goals.direction import LookAt
@@ -35,13 +35,13 @@ SETUPS: dict[str, tuple[str, str]] = {
 """The humanoid's setups by number: the group of its joints, and what is asked of it."""
 
 
-def full_body(order: Order) -> Draft:
-    """Targets of all goals of a setup, from random postures. The body may touch itself."""
+def full_body(order: Order) -> TargetDraft:
+    """Targets of all goals of a setup, from random configurations. The body may touch itself."""
     robot, rng = order.robot, order.rng
     goals = _body_goals(order, str(order.option("setup", "8")))
-    postures = robot.random(rng, order.count)
-    targets = tuple(_target(robot.pose(goal.links[0], postures), goal, rng) for goal in goals)
-    return Draft(robot, goals, targets, self_collision=False, witnesses=postures)
+    q = robot.random(rng, order.count)
+    targets = tuple(_target(robot.pose(goal.links[0], q), goal, rng) for goal in goals)
+    return TargetDraft(robot, goals, targets, self_collision=False, known_solutions=q)
 
 
 def body_robot(setup: str | None) -> str:
@@ -52,13 +52,11 @@ def body_robot(setup: str | None) -> str:
     return f"valkyrie:{SETUPS[setup][0]}"
 
 
-def chain(order: Order) -> Draft:
-    """Poses of random postures of a long chain, which may touch itself."""
+def chain(order: Order) -> TargetDraft:
+    """Poses of random configurations of a long chain, which may touch itself."""
     goal = pose_goal(order)
-    postures = order.robot.random(order.rng, order.count)
-    return Draft(
-        order.robot, (goal,), (order.robot.pose(goal.link, postures),), self_collision=False, witnesses=postures
-    )
+    q = order.robot.random(order.rng, order.count)
+    return TargetDraft(order.robot, (goal,), (order.robot.pose(goal.link, q),), self_collision=False, known_solutions=q)
 
 
 def chain_robot(joints: str | None) -> str:

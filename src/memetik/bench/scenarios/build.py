@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from memetik.bench.scenarios.draft import Draft, Order, Tolerance
 from memetik.bench.scenarios.reachability import Progress, establish
-from memetik.bench.scenarios.recipe import Recipe
 from memetik.bench.scenarios.recipes import SCENARIOS
 from memetik.bench.scenarios.scenario import REACHABLE, UNKNOWN, Scenario
+from memetik.bench.scenarios.target_draft import Order, Recipe, TargetDraft, Tolerance
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.robot.robot import Robot, load_robot
 
@@ -74,7 +73,7 @@ def scenario(
         "tolerance": [position_tolerance, rotation_tolerance], "options": _plain_options(options),
     }  # fmt: skip
     tolerance = Tolerance(position_tolerance, rotation_tolerance)
-    parts: list[tuple[Draft, np.ndarray, np.ndarray]] = []
+    parts: list[tuple[TargetDraft, np.ndarray, np.ndarray]] = []
     missing, searched = targets, 0
     while missing > 0:
         part = len(parts)
@@ -88,12 +87,13 @@ def scenario(
         if count == 0 and parts:
             break
         if reachability == "skip":
-            reachable = np.full(count, UNKNOWN if draft.witnesses is None else REACHABLE, dtype=np.int8)
-            witnesses = np.full((count, loaded.dof), np.nan) if draft.witnesses is None else draft.witnesses
+            known = draft.known_solutions
+            reachable = np.full(count, UNKNOWN if known is None else REACHABLE, dtype=np.int8)
+            known_solutions = np.full((count, loaded.dof), np.nan) if known is None else known
         else:
-            reachable, witnesses = establish(draft, progress)
+            reachable, known_solutions = establish(draft, progress)
         searched += count
-        parts.append((draft, reachable, witnesses))
+        parts.append((draft, reachable, known_solutions))
         if reachability != "only":
             break
         missing = targets - sum(int((part[1] == REACHABLE).sum()) for part in parts)
@@ -186,7 +186,7 @@ def _robot_of(recipe: Recipe, name: str, robot: str | Robot | None, options: Map
 def _assembled(
     name: str,
     origin: dict[str, Any],
-    parts: list[tuple[Draft, np.ndarray, np.ndarray]],
+    parts: list[tuple[TargetDraft, np.ndarray, np.ndarray]],
     count: int,
     only: bool,
     seed: int,

@@ -1,22 +1,23 @@
 """Scenes of MotionBenchMaker and MoveIt in YAML: collision objects of a planning scene, and targets from its requests.
 
-A file sceneNNNN.yaml may have a requestNNNN.yaml beside it; its start and goal postures give the first targets, random
-postures free of collision the others.
+A file sceneNNNN.yaml may have a requestNNNN.yaml beside it; its start and goal configurations give the first targets,
+random collision-free configurations the others.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from memetik.bench.scenarios.draft import Draft, Order, free_postures, pose_goal
-from memetik.bench.scenarios.recipe import Recipe
-from memetik.errors import GeometryError, InvalidInputError, UnknownNameError
+from memetik.bench.scenarios.target_draft import Order, Recipe, TargetDraft, free_configurations, pose_goal
+from memetik.errors import GeometryError, UnknownNameError
+from memetik.files.schema import Table, read_table
+from memetik.geometry.shapes import TriangleMesh
+from memetik.geometry.transforms import transform
 from memetik.robot.robot import Robot
-from memetik.robot.transforms import transform
-from memetik.scene.objects import TriangleMesh
 from memetik.scene.scene import Scene
 
 _PRIMITIVES = {1: "box", 2: "sphere", 3: "cylinder", 4: "cone"}
@@ -30,178 +31,108 @@ def motion_bench_recipe(path: str) -> Recipe:
 
 def load_yaml_scene(path: str | Path) -> Scene:
     """The collision objects of a planning scene in YAML."""
-    data = _yaml(Path(path))
-    world = data.get("world", data)
-    objects = world.get("collision_objects", []) if isinstance(world, dict) else None
-    if not isinstance(objects, list) or not objects:
-        raise GeometryError(f"{str(path)!r} has no collision objects: 'world: collision_objects: [...]' is read.")
+    data = read_table(path, "the planning scene", "yaml", error=GeometryError)
+    objects = (data.table("world") if "world" in data else data).tables("collision_objects")
+    if not objects:
+        raise data.error("there are no collision objects: 'world: collision_objects: [...]' is read.")
     scene = Scene()
     for entry in objects:
-        _add(scene, entry, Path(path))
+        if "id" not in entry:
+            raise entry.error("'id' is needed, a name.")
+        name = str(entry.data["id"])
+        _add(scene, name, entry.called(f"object {name!r}"), Path(path).parent)
     return scene
 
 
-def _draft(order: Order, path: Path) -> Draft:
+def _draft(order: Order, path: Path) -> TargetDraft:
     goal, scene = pose_goal(order), load_yaml_scene(path)
     asked = np.zeros((0, order.robot.dof))
     request = path.with_name(path.name.replace("scene", "request"))
     if order.part == 0 and request != path and request.is_file():
-        asked = _postures(order.robot, _yaml(request), request)
-    postures = np.concatenate([asked, free_postures(order, scene, max(order.count - len(asked), 0))])[: order.count]
-    return Draft(
-        order.robot, (goal,), (order.robot.pose(goal.link, postures),), scene, witnesses=postures,
+        asked = _configurations(order.robot, read_table(request, "the planning request", "yaml"), request.name)
+    q = np.concatenate([asked, free_configurations(order, scene, max(order.count - len(asked), 0))])[: order.count]
+    return TargetDraft(
+        order.robot, (goal,), (order.robot.pose(goal.link, q),), scene, known_solutions=q,
         metadata={"file": str(path), "requests": len(asked)},
     )  # fmt: skip
 
 
-def _postures(robot: Robot, request: dict[str, Any], path: Path) -> np.ndarray:
+def _configurations(robot: Robot, request: Table, file: str) -> np.ndarray:
     """Goal and start of a motion plan request, (M, dof)."""
-    found = []
-    for goal in _listed(request.get("goal_constraints"), path, "'goal_constraints'"):
-        goal = _mapping(goal, path, "an entry of 'goal_constraints'")
-        joints = {}
-        for constraint in _listed(goal.get("joint_constraints"), path, "'joint_constraints'"):
-            constraint = _mapping(constraint, path, "an entry of 'joint_constraints'")
-            for key in ("joint_name", "position"):
-                if key not in constraint:
-                    raise InvalidInputError(f"{path.name} has an entry of 'joint_constraints' without {key!r}.")
-            (joints[str(constraint["joint_name"])],) = _numbers([constraint["position"]], path, "'position' of a joint")
-        if joints:
-            found.append(joints)
-    state = _mapping(request.get("start_state") or {}, path, "'start_state'")
-    start = _mapping(state.get("joint_state") or {}, path, "'joint_state'")
-    names = [str(name) for name in _listed(start.get("name"), path, "'name' of 'joint_state'")]
-    values = _numbers(start.get("position"), path, "'position' of 'joint_state'")
-    if names:
-        if len(names) != len(values):
-            raise InvalidInputError(f"'joint_state' of {path.name} has {len(names)} names and {len(values)} positions.")
-        found.append(dict(zip(names, values, strict=True)))
-    for joints in found:
-        for name in joints:
-            if name not in robot.joint_names:
-                raise UnknownNameError(
-                    "joint", name, f"robot {robot.name!r}, of which {path.name} speaks", robot.joint_names
-                )
-    return np.array([robot.q(joints) for joints in found]).reshape(-1, robot.dof)
+    found = [
+        {entry.text("joint_name"): entry.number("position") for entry in goal.tables("joint_constraints")}
+        for goal in request.tables("goal_constraints")
+    ]
+    start = request.table("start_state").table("joint_state")
+    names, values = start.texts("name", ()), start.numbers("position", default=())
+    if len(names) != len(values) and names:
+        raise start.error(f"there are {len(names)} names and {len(values)} positions.")
+    found.append(dict(zip(names, values, strict=False)))
+    for name in (name for joints in found for name in joints):
+        if name not in robot.joint_names:
+            raise UnknownNameError("joint", name, f"robot {robot.name!r}, of which {file} speaks", robot.joint_names)
+    return np.array([robot.q(joints) for joints in found if joints]).reshape(-1, robot.dof)
 
 
-def _add(scene: Scene, entry: dict[str, Any], path: Path) -> None:
-    if not isinstance(entry, dict) or "id" not in entry:
-        raise GeometryError(f"a collision object of {path.name} has no 'id'.")
-    name = str(entry["id"])
-    what = f"object {name!r}"
-    whole = _pose(entry.get("pose"), path, what)
+def _add(scene: Scene, name: str, entry: Table, folder: Path) -> None:
+    whole = _pose(entry.table("pose"))
+    if entry.listed("planes"):
+        raise entry.error("planes are not read.", "planes")
     shapes = []
-    for kind, places in (("primitives", "primitive_poses"), ("meshes", "mesh_poses"), ("planes", "plane_poses")):
-        things, poses = (_listed(entry.get(key), path, f"{key!r} of {what}") for key in (kind, places))
-        if things and kind == "planes":
-            raise GeometryError(f"object {name!r} of {path.name} is a plane, which is not read.")
-        poses = list(poses) + [None] * (len(things) - len(poses))
-        for thing, pose in zip(things, poses, strict=False):
-            shapes.append(
-                (kind, _mapping(thing, path, f"an entry of {kind!r} of {what}"), whole @ _pose(pose, path, what))
-            )
+    for kind, places, add in (("primitives", "primitive_poses", _add_primitive), ("meshes", "mesh_poses", _add_mesh)):
+        things, poses = entry.tables(kind), [whole @ _pose(pose) for pose in entry.tables(places)]
+        shapes += [(add, *pair) for pair in itertools.zip_longest(things, poses[: len(things)], fillvalue=whole)]
     if not shapes:
-        raise GeometryError(f"object {name!r} of {path.name} has neither primitives nor meshes.")
-    for k, (kind, thing, pose) in enumerate(shapes):
+        raise entry.error("it has neither primitives nor meshes.")
+    for k, (add, thing, pose) in enumerate(shapes):
         label = name if len(shapes) == 1 else f"{name}_{k + 1}"
-        if kind == "primitives":
-            _add_primitive(scene, label, thing, pose, path)
-        else:
-            _add_mesh(scene, label, thing, pose, path)
+        add(scene, label, thing.called(f"object {label!r}"), pose, folder)
 
 
-def _add_primitive(scene: Scene, name: str, thing: dict[str, Any], pose: np.ndarray, path: Path) -> None:
-    kind = thing.get("type")
+def _add_primitive(scene: Scene, name: str, thing: Table, pose: np.ndarray, _folder: Path) -> None:
+    kind = thing.data.get("type")
     kind = _PRIMITIVES.get(kind, kind) if isinstance(kind, int) else str(kind).lower()
-    sizes = _numbers(thing.get("dimensions"), path, f"'dimensions' of object {name!r}")
+    sizes = thing.numbers("dimensions", default=())
     needed = {"box": 3, "sphere": 1, "cylinder": 2, "cone": 2}
     if kind not in needed or len(sizes) != needed[kind]:
-        raise GeometryError(
-            f"object {name!r} of {path.name} is a {kind!r} with {len(sizes)} dimensions; {needed} are read."
-        )
-    if kind == "box":
-        scene.add_box(name, sizes, pose)
-    elif kind == "sphere":
-        scene.add_sphere(name, sizes[0], pose)
-    elif kind == "cylinder":
-        scene.add_cylinder(name, sizes[1], sizes[0], pose)
-    else:
-        scene.add_cone(name, sizes[1], sizes[0], pose)
+        raise thing.error(f"it is a {kind!r} with {len(sizes)} dimensions; {needed} are read.")
+    with thing.naming_errors():
+        if kind == "box":
+            scene.add_box(name, sizes, pose)
+        elif kind == "sphere":
+            scene.add_sphere(name, sizes[0], pose)
+        elif kind == "cylinder":
+            scene.add_cylinder(name, sizes[1], sizes[0], pose)
+        else:
+            scene.add_cone(name, sizes[1], sizes[0], pose)
 
 
-def _add_mesh(scene: Scene, name: str, thing: dict[str, Any], pose: np.ndarray, path: Path) -> None:
-    if thing.get("resource"):
-        source = str(thing["resource"]).removeprefix("file://")
+def _add_mesh(scene: Scene, name: str, thing: Table, pose: np.ndarray, folder: Path) -> None:
+    if "resource" in thing:
+        source = thing.text("resource").removeprefix("file://")
         if source.startswith("package://"):
-            raise GeometryError(
-                f"object {name!r} of {path.name} is in a ROS package ({source}), which is not found here."
-            )
-        scale = _numbers(thing.get("dimensions"), path, f"'dimensions' of object {name!r}")
-        scene.add_mesh(name, path.parent / source, pose, scale=scale or 1.0)
+            raise thing.error(f"it is in a ROS package ({source}), which is not found here.")
+        scene.add_mesh(name, folder / source, pose, scale=thing.numbers("dimensions", default=()) or 1.0)
         return
     try:
-        vertices = np.array(thing["vertices"], dtype=float).reshape(-1, 3)
-        corners = [t["vertex_indices"] if isinstance(t, dict) else t for t in thing["triangles"]]
+        vertices = np.array(thing.data["vertices"], dtype=float).reshape(-1, 3)
+        corners = [t["vertex_indices"] if isinstance(t, dict) else t for t in thing.data["triangles"]]
         faces = np.array(corners, dtype=np.int64).reshape(-1, 3)
     except (KeyError, TypeError, ValueError):
-        raise GeometryError(f"the mesh of object {name!r} of {path.name} needs vertices and triangles.") from None
+        raise thing.error("a mesh needs vertices and triangles.") from None
     if not len(faces) or not np.isfinite(vertices).all() or faces.min() < 0 or faces.max() >= len(vertices):
-        raise GeometryError(f"the mesh of object {name!r} of {path.name} has no sound triangles.")
+        raise thing.error("its mesh has no sound triangles.")
     scene.add_mesh(name, TriangleMesh(vertices, faces, name), pose)
 
 
-def _pose(entry: Any, path: Path, what: str) -> np.ndarray:
+def _pose(table: Table) -> np.ndarray:
     """position [x, y, z] or {x, y, z}, orientation [x, y, z, w] or {x, y, z, w}."""
-    if not entry:
-        return np.eye(4)
-    entry = _mapping(entry, path, f"a pose of {what}")
-    position, orientation = (
-        _components(entry.get(key), names, path, f"{key!r} of {what}")
-        for key, names in (("position", "xyz"), ("orientation", "xyzw"))
-    )
-    try:
+    position, orientation = _components(table, "position", "xyz"), _components(table, "orientation", "xyzw")
+    with table.naming_errors():
         return transform(position or (0.0, 0.0, 0.0), quat_xyzw=orientation or (0.0, 0.0, 0.0, 1.0))
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{what} of {path.name} has no sound pose: {error}") from None
 
 
-def _components(value: Any, names: str, path: Path, what: str) -> list[float]:
-    if isinstance(value, dict):
-        value = [value.get(name, 0.0) for name in names]
-    return _numbers(value, path, what)
-
-
-def _numbers(value: Any, path: Path, what: str) -> list[float]:
-    """A list of finite numbers; an empty one where there is nothing."""
-    values = _listed(value, path, what)
-    for one in values:
-        if isinstance(one, bool) or not isinstance(one, int | float) or not abs(one) < 1e300:
-            raise InvalidInputError(f"{what} of {path.name} is made of numbers, not {one!r:.60}.")
-    return [float(one) for one in values]
-
-
-def _listed(value: Any, path: Path, what: str) -> list[Any]:
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise InvalidInputError(f"{what} of {path.name} is a list, not {value!r:.60}.")
-    return value
-
-
-def _mapping(value: Any, path: Path, what: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InvalidInputError(f"{what} of {path.name} has named entries; it is {value!r:.60}.")
-    return value
-
-
-def _yaml(path: Path) -> dict[str, Any]:
-    import yaml
-
-    try:
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InvalidInputError(f"{str(path)!r} cannot be read: {str(error).splitlines()[0]}.") from None
-    if not isinstance(data, dict):
-        raise InvalidInputError(f"{str(path)!r} is no planning scene or request.")
-    return data
+def _components(table: Table, key: str, names: str) -> list[float]:
+    if isinstance(table.data.get(key), Mapping):
+        return [table.table(key).number(name, 0.0) for name in names]
+    return table.numbers(key, default=())

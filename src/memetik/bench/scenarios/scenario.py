@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memetik.geometry.cache import digest
 from memetik.goals.base import Goal
 from memetik.goals.pose import Orientation, Pose, Position
 from memetik.robot.robot import Robot
-from memetik.scene.cache import digest
 from memetik.scene.scene import Scene
 
 if TYPE_CHECKING:
     from memetik.solve.problem import Problem
 
 REACHABLE, NOT_FOUND, UNKNOWN = 1, 0, -1
-"""Values of `Scenario.reachable`: a posture is known, a long search found none, nobody has looked."""
+"""Values of `Scenario.reachable`: a configuration is known, a long search found none, nobody has looked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +33,11 @@ class Scenario:
     targets         for each goal its targets, (N, ...): poses (N, 4, 4), positions (N, 3), directions (N, 3).
     scene           what must not be touched, or None.
     self_collision  whether the robot must not touch itself.
-    seeds           (N, dof), the postures of the seed strategy "given".
+    seeds           (N, dof), the configurations of the seed strategy "given".
     reachable       (N,): REACHABLE, NOT_FOUND or UNKNOWN.
-    witnesses       (N, dof): a verified posture for each reachable target, NaN elsewhere.
+    known_solutions       (N, dof): a verified configuration for each reachable target, NaN elsewhere.
     origin          what made it, as plain data: `scenario_from(origin)` makes it again.
-    metadata        what else is known: surfaces, openings, straight (a posture), seeding (the strategy by default).
+    metadata        what else is known: surfaces, openings, straight (a configuration), seeding (the default strategy).
     """
 
     name: str
@@ -48,7 +48,7 @@ class Scenario:
     self_collision: bool
     seeds: np.ndarray
     reachable: np.ndarray
-    witnesses: np.ndarray
+    known_solutions: np.ndarray
     origin: Mapping[str, Any]
     metadata: Mapping[str, Any] = field(default_factory=dict)
 

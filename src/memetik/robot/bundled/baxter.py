@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 
-from memetik.robot.bundled.builder import assemble, body, box, capsule, cylinder, fixed, hidden, joint, semantics, state
-from memetik.robot.description import Description, EndEffector, Group, Joint, Link, Mimic
+from memetik.robot.bundled.builder import Parts, body, box, capsule, cylinder, every_pair, fixed, hidden, joint, states
+from memetik.robot.description import Description, EndEffector, Group, Mimic
 
 SOURCE = (
     "Baxter (Rethink Robotics), kinematics and limits of the public baxter_description; "
@@ -21,7 +21,7 @@ SOURCE = (
 HALF = math.pi / 2
 AHEAD, ASIDE, UP = (-HALF, 0.0, 0.0), (HALF, 0.0, HALF), (-HALF, -HALF, 0.0)
 
-#   joint, child, offset, turn of the frame, lower, upper, velocity, effort
+#   joint, child, offset, orientation of the frame, lower, upper, velocity, effort
 _ARM = (
     ("s0", "upper_shoulder", (0.055695, 0, 0.011038), (0.0, 0.0, 0.0), -1.70167993878, 1.70167993878, 1.5, 50),
     ("s1", "lower_shoulder", (0.069, 0, 0.27035), AHEAD, -2.147, 1.047, 1.5, 50),
@@ -37,7 +37,8 @@ NEUTRAL = (0.0, -0.55, 0.0, 0.75, 0.0, 1.26, 0.0)
 
 def describe() -> Description:
     """The robot on its pedestal; the root `base` is 0.92 m above the floor."""
-    links = [
+    parts = Parts()
+    parts.links += [
         body("base"),
         body("torso", box((0.34, 0.4, 0.6), (-0.05, 0, 0.28)), box((0.3, 0.44, 0.09), (-0.03, 0, 0.0)),
              capsule((-0.1, 0, 0.62), (0.05, 0, 0.8), 0.08), mass=35.336455),
@@ -46,43 +47,22 @@ def describe() -> Description:
         body("head", box((0.08, 0.3, 0.2), (0.12, 0, 0.02)), capsule((-0.02, 0, 0.03), (0.06, 0, 0.03), 0.06),
              mass=0.987938),
     ]  # fmt: skip
-    joints = [
+    parts.joints += [
         fixed("torso_t0", "base", "torso"),
         fixed("pedestal_fixed", "torso", "pedestal"),
         joint("revolute", "head_pan", "torso", "head", (0.06, 0.0, 0.686), limits=(-1.3963, 1.3963), velocity=1.0),
     ]
+    parts.groups.append(Group("head", joints=("head_pan",)))
+    parts.states += states("head", ["head_pan"], ahead=[0.0])
+    parts.always += [("torso", "left_lower_shoulder"), ("torso", "right_lower_shoulder")]
     for side in ("left", "right"):
-        _arm(side, links, joints)
-        _gripper(side, links, joints)
-    groups = [Group("head", joints=("head_pan",))]
-    states = [state("ahead", "head", {"head_pan": 0.0})]
-    effectors, always = [], [("torso", "left_lower_shoulder"), ("torso", "right_lower_shoulder")]
-    for side in ("left", "right"):
-        names = [f"{side}_{row[0]}" for row in _ARM]
-        finger = f"{side[0]}_gripper_l_finger"
-        groups += [
-            Group(f"{side}_arm", chains=(("torso", f"{side}_gripper"),)),
-            Group(f"{side}_hand", joints=(f"{finger}_joint", f"{side[0]}_gripper_r_finger_joint")),
-        ]
-        states += [
-            state("neutral", f"{side}_arm", dict(zip(names, NEUTRAL, strict=True))),
-            state("open", f"{side}_hand", {f"{finger}_joint": 0.02}),
-        ]
-        effectors.append(EndEffector(f"{side}_hand", f"{side}_gripper", f"{side}_hand", f"{side}_arm"))
-        always += [
-            (finger, f"{side[0]}_gripper_r_finger"),
-            (f"{side}_wrist", f"{side}_gripper_base_link"),
-            (f"{side}_upper_shoulder", f"{side}_upper_elbow"),
-            (f"{side}_upper_elbow", f"{side}_upper_forearm"),
-            (f"{side}_upper_forearm", f"{side}_wrist"),
-            (f"{side}_hand_link", f"{side[0]}_gripper_l_finger"),
-            (f"{side}_hand_link", f"{side[0]}_gripper_r_finger"),
-        ]
-    groups.append(Group("both_arms", subgroups=("left_arm", "right_arm")))
-    return assemble("baxter", links, joints, semantics(links, joints, groups, effectors, states, always), SOURCE)
+        _arm(side, parts)
+        _gripper(side, parts)
+    parts.groups.append(Group("both_arms", subgroups=("left_arm", "right_arm")))
+    return parts.description("baxter", SOURCE)
 
 
-def _arm(side: str, links: list[Link], joints: list[Joint]) -> None:
+def _arm(side: str, parts: Parts) -> None:
     sign = 1.0 if side == "left" else -1.0
     shapes = {
         "upper_shoulder": ((capsule((0, 0, 0.05), (0, 0, 0.24), 0.075),
@@ -95,6 +75,7 @@ def _arm(side: str, links: list[Link], joints: list[Joint]) -> None:
         "lower_forearm": ((capsule((0, 0, 0), (0.07, 0, 0), 0.055),), 1.61),
         "wrist": ((capsule((0, 0, 0.02), (0, 0, 0.06), 0.045),), 0.351),
     }  # fmt: skip
+    links, joints = parts.links, parts.joints
     links.append(hidden(f"{side}_arm_mount", 0.0001, radius=0.01))
     mount = (0.024645, sign * 0.219645, 0.118588)
     joints.append(fixed(f"{side}_torso_arm_mount", "torso", f"{side}_arm_mount", mount, (0.0, 0.0, sign * 0.7854)))
@@ -109,10 +90,21 @@ def _arm(side: str, links: list[Link], joints: list[Joint]) -> None:
         parent = f"{side}_{child}"
     links.append(body(f"{side}_hand_link", cylinder((0, 0, -0.0464), (0, 0, 0), 0.04), mass=0.19125))
     joints.append(fixed(f"{side}_hand_joint", parent, f"{side}_hand_link", (0.0, 0.0, 0.11355)))
+    parts.groups.append(Group(f"{side}_arm", chains=(("torso", f"{side}_gripper"),)))
+    parts.states += states(f"{side}_arm", [f"{side}_{row[0]}" for row in _ARM], neutral=NEUTRAL)
+    parts.always += [
+        (f"{side}_{one}", f"{side}_{other}")
+        for one, other in (
+            ("wrist", "gripper_base_link"),
+            ("upper_shoulder", "upper_elbow"),
+            ("upper_elbow", "upper_forearm"),
+            ("upper_forearm", "wrist"),
+        )
+    ]
 
 
-def _gripper(side: str, links: list[Link], joints: list[Joint]) -> None:
-    base, short = f"{side}_gripper_base_link", side[0]
+def _gripper(side: str, parts: Parts) -> None:
+    base, short, links, joints = f"{side}_gripper_base_link", side[0], parts.links, parts.joints
     links.append(body(base, box((0.06, 0.09, 0.04), (0, 0, 0)), mass=0.3))
     joints.append(fixed(f"{side}_gripper_base_joint", f"{side}_hand_link", base, (0.0, 0.0, 0.025)))
     driver = f"{short}_gripper_l_finger_joint"
@@ -129,3 +121,8 @@ def _gripper(side: str, links: list[Link], joints: list[Joint]) -> None:
         )  # fmt: skip
     links.append(body(f"{side}_gripper"))
     joints.append(fixed(f"{side}_endpoint", base, f"{side}_gripper", (0.0, 0.0, 0.1327)))
+    fingers = [f"{short}_gripper_{finger}_finger" for finger in "lr"]
+    parts.groups.append(Group(f"{side}_hand", joints=tuple(f"{finger}_joint" for finger in fingers)))
+    parts.states += states(f"{side}_hand", [driver], open=[0.02])
+    parts.end_effectors.append(EndEffector(f"{side}_hand", f"{side}_gripper", f"{side}_hand", f"{side}_arm"))
+    parts.always += every_pair([f"{side}_hand_link", *fingers])

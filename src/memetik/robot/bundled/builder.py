@@ -1,16 +1,21 @@
-"""Compact pieces from which the bundled robots are written: poses, primitive shapes, bodies, joints, semantics.
+"""Compact pieces from which the bundled robots are written: poses, primitive shapes, bodies, joints, parts of a robot.
 
 Metres, radians, kilograms. Angles `rpy` are fixed-axis roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll).
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
-from memetik.robot import rotations
+from memetik.geometry import transforms
+from memetik.geometry.inertia import solid_of
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Sphere
 from memetik.robot.description import (
     Description,
     EndEffector,
@@ -24,17 +29,18 @@ from memetik.robot.description import (
     NamedState,
     Semantics,
 )
-from memetik.robot.shapes import Box, Capsule, Cylinder, Sphere
 
 Vector = Sequence[float]
 Range = tuple[float, float]
 
 ZERO = (0.0, 0.0, 0.0)
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+AXES = {"x": X, "y": Y, "z": Z}
 
 
 def pose(xyz: Vector = ZERO, rpy: Vector = ZERO) -> np.ndarray:
     """The 4x4 pose of a frame at `xyz`, turned by `rpy`."""
-    return rotations.pose(rotations.rotation_from_rpy(*rpy), xyz)
+    return transforms.pose(transforms.rotation_from_rpy(*rpy), xyz)
 
 
 def ball(center: Vector, radius: float) -> Geometry:
@@ -84,42 +90,30 @@ def hidden(name: str, mass: float, com: Vector = ZERO, radius: float = 0.03) -> 
 
 
 def _inertial(mass: float, shapes: Sequence[Geometry], com: Vector | None) -> Inertial:
-    solids = [_solid(g) for g in shapes]
-    density = mass / sum(volume for volume, _ in solids)
+    solids = [solid_of(geometry.shape) for geometry in shapes]
+    density = mass / sum(solid.volume for solid in solids)
     center = np.zeros(3)
-    for (volume, _), geometry in zip(solids, shapes, strict=True):
-        center += density * volume / mass * geometry.origin[:3, 3]
+    for solid, geometry in zip(solids, shapes, strict=True):
+        center += density * solid.volume / mass * geometry.origin[:3, 3]
     inertia = np.zeros((3, 3))
-    for (volume, moments), geometry in zip(solids, shapes, strict=True):
+    for solid, geometry in zip(solids, shapes, strict=True):
         rotation, offset = geometry.origin[:3, :3], geometry.origin[:3, 3] - center
-        own = (rotation * moments) @ rotation.T
-        inertia += density * volume * (own + offset @ offset * np.eye(3) - np.outer(offset, offset))
+        own = (rotation * np.diag(solid.inertia)) @ rotation.T
+        inertia += density * solid.volume * (own + offset @ offset * np.eye(3) - np.outer(offset, offset))
     inertia.setflags(write=False)
     at = center if com is None else com
     return Inertial(mass, (float(at[0]), float(at[1]), float(at[2])), inertia)
 
 
-def _solid(geometry: Geometry) -> tuple[float, np.ndarray]:
-    """Volume of a shape and its principal moments of inertia for unit mass."""
-    shape = geometry.shape
-    if isinstance(shape, Sphere):
-        r = shape.radius
-        return 4.0 / 3.0 * math.pi * r**3, np.full(3, 0.4 * r * r)
-    if isinstance(shape, Box):
-        x, y, z = (edge * edge for edge in shape.size)
-        return math.prod(shape.size), np.array([y + z, x + z, x + y]) / 12.0
-    if isinstance(shape, Cylinder):
-        r, h = shape.radius, shape.length
-        across = (3.0 * r * r + h * h) / 12.0
-        return math.pi * r * r * h, np.array([across, across, 0.5 * r * r])
-    if isinstance(shape, Capsule):
-        r, h = shape.radius, shape.length
-        tube, caps = math.pi * r * r * h, 4.0 / 3.0 * math.pi * r**3
-        # each half ball: 2/5 r^2 about the ball's centre, moved to the capsule's: r^2 2/5 + h^2/4 + 3/8 h r
-        across = tube * (3.0 * r * r + h * h) / 12.0 + caps * (0.4 * r * r + 0.25 * h * h + 0.375 * h * r)
-        along = tube * 0.5 * r * r + caps * 0.4 * r * r
-        return tube + caps, np.array([across, across, along]) / (tube + caps)
-    raise TypeError(f"a body is made of primitives, not of a {type(shape).__name__}")
+class JointOptions(TypedDict, total=False):
+    """What a joint of one axis may state; infinite where it does not."""
+
+    limits: Range
+    soft: Range
+    velocity: float
+    effort: float
+    acceleration: float
+    mimic: Mimic | None
 
 
 def joint(
@@ -129,16 +123,13 @@ def joint(
     child: str,
     xyz: Vector = ZERO,
     rpy: Vector = ZERO,
-    axis: Vector = (0.0, 0.0, 1.0),
-    limits: Range | None = None,
-    velocity: float = math.inf,
-    effort: float = math.inf,
-    acceleration: float = math.inf,
-    soft: Range | None = None,
-    mimic: Mimic | None = None,
+    axis: Vector = Z,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """A joint of one axis, or a fixed one."""
-    one = kind != "fixed"
+    free = (-math.inf, math.inf)
+    (lower, upper), (soft_lower, soft_upper) = options.get("limits", free), options.get("soft", free)
+    axes = 0 if kind == "fixed" else 1
     return Joint(
         name,
         kind,
@@ -146,14 +137,14 @@ def joint(
         child,
         origin=pose(xyz, rpy),
         axis=(float(axis[0]), float(axis[1]), float(axis[2])),
-        lower=(limits[0],) if limits else (),
-        upper=(limits[1],) if limits else (),
-        velocity=(velocity,) if one else (),
-        acceleration=(acceleration,) if one else (),
-        effort=(effort,) if one else (),
-        soft_lower=(soft[0],) if soft else (),
-        soft_upper=(soft[1],) if soft else (),
-        mimic=mimic,
+        lower=(lower,) * axes,
+        upper=(upper,) * axes,
+        velocity=(options.get("velocity", math.inf),) * axes,
+        acceleration=(options.get("acceleration", math.inf),) * axes,
+        effort=(options.get("effort", math.inf),) * axes,
+        soft_lower=(soft_lower,) * axes,
+        soft_upper=(soft_upper,) * axes,
+        mimic=options.get("mimic"),
     )
 
 
@@ -162,64 +153,103 @@ def fixed(name: str, parent: str, child: str, xyz: Vector = ZERO, rpy: Vector = 
     return joint("fixed", name, parent, child, xyz, rpy)
 
 
-def state(name: str, group: str, values: dict[str, float]) -> NamedState:
-    """A named posture of joints with one axis each."""
+class Hinge(NamedTuple):
+    """A row in a table of revolute joints: place and axis in the parent, limits, greatest rates and torque."""
+
+    xyz: Vector
+    axis: Vector
+    limits: Range
+    velocity: float
+    effort: float = math.inf
+    rpy: Vector = ZERO
+    acceleration: float = math.inf
+
+
+def hinges(names: Sequence[str], links: Sequence[str], rows: Sequence[Hinge]) -> list[Joint]:
+    """The revolute joints of these names from each of `links` to the next."""
+    return [
+        joint("revolute", name, links[i], links[i + 1], row.xyz, row.rpy, row.axis, limits=row.limits,
+              velocity=row.velocity, effort=row.effort, acceleration=row.acceleration)
+        for i, (name, row) in enumerate(zip(names, rows, strict=True))
+    ]  # fmt: skip
+
+
+def degrees(lower: float, upper: float) -> Range:
+    """Limits that are published in degrees."""
+    return math.radians(lower), math.radians(upper)
+
+
+def state(name: str, group: str, values: Mapping[str, float]) -> NamedState:
+    """A named configuration of joints with one axis each."""
     return NamedState(name, group, {key: (float(value),) for key, value in values.items()})
 
 
-def semantics(
-    links: Sequence[Link],
-    joints: Sequence[Joint],
-    groups: Iterable[Group] = (),
-    end_effectors: Iterable[EndEffector] = (),
-    states: Iterable[NamedState] = (),
+def states(group: str, joints: Sequence[str], **values: Sequence[float]) -> list[NamedState]:
+    """Named configurations of a group, each one value per joint in `joints`."""
+    return [state(name, group, dict(zip(joints, given, strict=True))) for name, given in values.items()]
+
+
+@dataclass(slots=True)
+class Parts:
+    """What a robot is made of."""
+
+    links: list[Link] = field(default_factory=list)
+    joints: list[Joint] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
+    end_effectors: list[EndEffector] = field(default_factory=list)
+    states: list[NamedState] = field(default_factory=list)
+    always: list[tuple[str, str]] = field(default_factory=list)
+    """Pairs of links that touch whatever the configuration."""
+    never: list[tuple[str, str]] = field(default_factory=list)
+    """Pairs of links that no configuration brings together."""
+
+    def description(self, name: str, source: str) -> Description:
+        """The robot. Its disabled pairs are the neighbours in the tree, those that always and those that never touch.
+
+        Links without collision geometry are skipped when neighbours are sought: the links on their two sides are
+        adjacent.
+        """
+        pairs = {frozenset(pair): "Adjacent" for pair in self._neighbours()}
+        for reason, more in (("Default", self.always), ("Never", self.never)):
+            for pair in more:
+                pairs.setdefault(frozenset(pair), reason)
+        order = {link.name: index for index, link in enumerate(self.links)}
+        disabled: list[tuple[str, str, str]] = []
+        for pair, reason in pairs.items():
+            one, other = sorted(pair, key=order.__getitem__)
+            disabled.append((one, other, reason))
+        groups, effectors, named = tuple(self.groups), tuple(self.end_effectors), tuple(self.states)
+        meaning = Semantics(groups, effectors, named, disabled_pairs=tuple(sorted(disabled)))
+        return Description(name, tuple(self.links), tuple(self.joints), meaning, source=source)
+
+    def _neighbours(self) -> Iterable[tuple[str, str]]:
+        """Pairs of links with geometry that are joined directly, or through links without geometry."""
+        solid = [link.name for link in self.links if link.collisions]
+        above = {j.child: j.parent for j in self.joints}
+        for name in solid:
+            parent = above.get(name)
+            while parent is not None and parent not in solid:
+                parent = above.get(parent)
+            if parent is not None:
+                yield parent, name
+
+
+def arm(
+    links: list[Link],
+    joints: list[Joint],
     always: Iterable[tuple[str, str]] = (),
-    never: Iterable[tuple[str, str]] = (),
-    passive: Iterable[str] = (),
-) -> Semantics:
-    """Semantics whose disabled pairs are the neighbours in the tree, those that `always` touch, those that `never` can.
-
-    Links without collision geometry are skipped when neighbours are sought: the links on their two sides are adjacent.
-    """
-    pairs = {frozenset(pair): "Adjacent" for pair in neighbours(links, joints)}
-    for reason, more in (("Default", always), ("Never", never)):
-        for pair in more:
-            pairs.setdefault(frozenset(pair), reason)
-    order = {link.name: index for index, link in enumerate(links)}
-    listed = []
-    for pair, reason in pairs.items():
-        one, other = sorted(pair, key=order.__getitem__)
-        listed.append((one, other, reason))
-    return Semantics(
-        groups=tuple(groups),
-        end_effectors=tuple(end_effectors),
-        states=tuple(states),
-        disabled_pairs=tuple(sorted(listed)),
-        passive_joints=tuple(passive),
-    )
-
-
-def neighbours(links: Sequence[Link], joints: Sequence[Joint]) -> list[tuple[str, str]]:
-    """Pairs of links with geometry that are joined directly, or through links without geometry."""
-    solid = {link.name for link in links if link.collisions}
-    above = {j.child: j.parent for j in joints}
-    pairs = []
-    for name in (link.name for link in links):
-        if name not in solid or name not in above:
-            continue
-        parent = above[name]
-        while parent not in solid and parent in above:
-            parent = above[parent]
-        if parent in solid:
-            pairs.append((parent, name))
-    return pairs
+    group: str = "manipulator",
+    tip: str = "tool0",
+    effector: str = "flange",
+    **configurations: Sequence[float],
+) -> Parts:
+    """An arm that is one chain from its first link to `tip`, with named configurations of all its moving joints."""
+    names = [j.name for j in joints if j.kind != "fixed"]
+    chain = Group(group, chains=((links[0].name, tip),))
+    effectors = [EndEffector(effector, tip, "", group)]
+    return Parts(links, joints, [chain], effectors, states(group, names, **configurations), list(always))
 
 
 def every_pair(names: Sequence[str]) -> list[tuple[str, str]]:
     """All pairs out of `names`."""
-    return [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
-
-
-def assemble(name: str, links: Sequence[Link], joints: Sequence[Joint], meaning: Semantics, source: str) -> Description:
-    """The description."""
-    return Description(name, tuple(links), tuple(joints), meaning, source=source)
+    return list(itertools.combinations(names, 2))

@@ -11,11 +11,10 @@ import math
 from collections.abc import Sequence
 
 from memetik.errors import InvalidInputError
-from memetik.robot.bundled.builder import assemble, body, capsule, fixed, joint, semantics, state
-from memetik.robot.description import Description, EndEffector, Group
+from memetik.robot.bundled.builder import AXES, arm, body, capsule, fixed, joint
+from memetik.robot.description import Description
 
 MOST = 200
-_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
 def describe(
@@ -26,7 +25,7 @@ def describe(
         raise InvalidInputError(f"a chain has a whole number of joints from 1 to {MOST}, not {joints!r}.")
     if not 0.0 < reach < math.inf or not 0.0 < limit < math.inf:
         raise InvalidInputError(f"reach and limit of a chain are positive numbers, not {reach!r} and {limit!r}.")
-    if not axes or any(axis not in _AXES for axis in axes):
+    if not axes or any(axis not in AXES for axis in axes):
         raise InvalidInputError(f"axes of a chain are some of 'x', 'y' and 'z', not {axes!r}.")
     length = reach / joints
     radius = min(0.25 * length, 0.03)
@@ -37,15 +36,12 @@ def describe(
     links.append(body("tip"))
     moving = [
         joint("revolute", f"joint_{i}", links[i - 1].name, links[i].name, (0.0, 0.0, length if i > 1 else 0.0),
-              axis=_AXES[axis], limits=(-limit, limit), velocity=math.pi)
+              axis=AXES[axis], limits=(-limit, limit), velocity=math.pi)
         for i, axis in zip(range(1, joints + 1), itertools.cycle(axes))
     ]  # fmt: skip
-    fixture = fixed("tip_joint", f"link_{joints}", "tip", (0.0, 0.0, length))
-    groups = [Group("chain", chains=(("base", "tip"),))]
-    states = [state("straight", "chain", {each.name: 0.0 for each in moving})]
-    effectors = [EndEffector("tip", "tip", "", "chain")]
-    every = [*moving, fixture]
-    # bent by two right angles to one side, rods next but one lie parallel, a rod's length apart
-    apart = [(f"link_{i}", f"link_{i + 2}") for i in range(1, joints - 1)] if limit <= math.pi / 2 else []
-    meaning = semantics(links, every, groups, effectors, states, never=apart)
-    return assemble(f"chain{joints}", links, every, meaning, f"a chain of {joints} joints, all dimensions chosen here")
+    moving.append(fixed("tip_joint", f"link_{joints}", "tip", (0.0, 0.0, length)))
+    parts = arm(links, moving, group="chain", tip="tip", effector="tip", straight=[0.0] * joints)
+    if limit <= math.pi / 2:
+        # bent by two right angles to one side, rods next but one lie parallel, a rod's length apart
+        parts.never = [(f"link_{i}", f"link_{i + 2}") for i in range(1, joints - 1)]
+    return parts.description(f"chain{joints}", f"a chain of {joints} joints, all dimensions chosen here")

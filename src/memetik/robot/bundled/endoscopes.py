@@ -15,14 +15,12 @@ from collections.abc import Sequence
 
 from memetik.errors import InvalidInputError
 from memetik.robot.bundled import universal_robots as ur
-from memetik.robot.bundled.builder import assemble, body, capsule, cylinder, fixed, hidden, joint, semantics, state
-from memetik.robot.description import Description, EndEffector, Group
+from memetik.robot.bundled.builder import AXES, body, capsule, cylinder, fixed, hidden, joint, states
+from memetik.robot.description import Description, EndEffector, Group, Link
 
 LIMIT = math.radians(100.0)
 STEEL = 2000.0
 """kg/m^3: a steel tube with ropes or cables inside."""
-
-_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0)}
 
 
 def describe(
@@ -44,11 +42,11 @@ def describe(
             f"an endoscope needs a radius above 0 and a tip_length between 0 and its last rod's {lengths[2]} m, "
             f"not {radius} and {tip_length}."
         )
-    if len(axes) != 3 or any(axis not in _AXES for axis in axes):
+    if len(axes) != 3 or any(axis not in ("x", "y") for axis in axes):
         raise InvalidInputError(f"axes of an endoscope are three of 'x' and 'y', not {axes!r}.")
     one, two, three = lengths
-    links, joints = ur.arm(ur.MODELS["ur10"])
-    links += [
+    parts = ur.arm(ur.MODELS["ur10"])
+    parts.links += [
         _rod("endoscope_rod_1", one, radius),
         _rod("endoscope_rod_2", two, radius),
         hidden("endoscope_wrist", 0.001, radius=0.5 * radius),
@@ -56,23 +54,21 @@ def describe(
         body("tip", cylinder((0, 0, -tip_length), (0, 0, 0), radius), mass=_mass(tip_length, radius)),
     ]
     chain = ("endoscope_rod_1", "endoscope_rod_2", "endoscope_wrist", "endoscope_rod_3")
-    joints.append(fixed("endoscope_mount", "tool0", "endoscope_rod_1"))
+    parts.joints.append(fixed("endoscope_mount", "tool0", "endoscope_rod_1"))
     for i, along in enumerate((one, two, 0.0)):
-        joints.append(
+        parts.joints.append(
             joint("revolute", f"endoscope_joint_{i + 1}", chain[i], chain[i + 1], (0.0, 0.0, along),
-                  axis=_AXES[axes[i]], limits=(-limits[i], limits[i]), velocity=1.0, effort=5.0)
+                  axis=AXES[axes[i]], limits=(-limits[i], limits[i]), velocity=1.0, effort=5.0)
         )  # fmt: skip
-    joints.append(fixed("endoscope_tip_joint", "endoscope_rod_3", "tip", (0.0, 0.0, three)))
-    groups = [
-        ur.GROUP,
+    parts.joints.append(fixed("endoscope_tip_joint", "endoscope_rod_3", "tip", (0.0, 0.0, three)))
+    parts.groups += [
         Group("endoscope", chains=(("tool0", "tip"),)),
         Group("elise", chains=(("base_link", "tip"),)),
     ]
-    straight = {f"endoscope_joint_{i}": 0.0 for i in (1, 2, 3)}
-    states = [*ur.states(), state("straight", "endoscope", straight)]
-    effectors = [EndEffector("endoscope", "tip", "endoscope", "manipulator")]
+    parts.states += states("endoscope", [f"endoscope_joint_{i}" for i in (1, 2, 3)], straight=[0.0] * 3)
+    parts.end_effectors = [EndEffector("endoscope", "tip", "endoscope", "manipulator")]
     source = f"endoscope of rods {', '.join(f'{x:g}' for x in lengths)} m, radius {radius:g} m, on {ur.source('ur10')}"
-    return assemble("elise", links, joints, semantics(links, joints, groups, effectors, states, ur.ALWAYS), source)
+    return parts.description("elise", source)
 
 
 def curved(
@@ -101,20 +97,19 @@ def curved(
     points.append((x + stop * math.sin(bend), 0.0, z + stop * math.cos(bend)))
     length = straight + bend_radius * bend + end
     shaft = [capsule(a, b, radius) for a, b in itertools.pairwise(points)]
-    links, joints = ur.arm(ur.MODELS["ur10"])
-    links += [body("endoscope_shaft", *shaft, mass=_mass(length, radius)), body("tip")]
-    joints += [
+    parts = ur.arm(ur.MODELS["ur10"])
+    parts.links += [body("endoscope_shaft", *shaft, mass=_mass(length, radius)), body("tip")]
+    parts.joints += [
         fixed("endoscope_mount", "tool0", "endoscope_shaft"),
         fixed("endoscope_tip_joint", "endoscope_shaft", "tip", tip, (0.0, bend, 0.0)),
     ]
-    groups = [ur.GROUP, Group("endoscope", links=("endoscope_shaft", "tip"))]
-    effectors = [EndEffector("endoscope", "tip", "endoscope", "manipulator")]
-    meaning = semantics(links, joints, groups, effectors, ur.states(), ur.ALWAYS)
+    parts.groups.append(Group("endoscope", links=("endoscope_shaft", "tip")))
+    parts.end_effectors = [EndEffector("endoscope", "tip", "endoscope", "manipulator")]
     source = f"rigid curved endoscope of radius {radius:g} m (dimensions chosen here) on {ur.source('ur10')}"
-    return assemble("ur10_curved_endoscope", links, joints, meaning, source)
+    return parts.description("ur10_curved_endoscope", source)
 
 
-def _rod(name: str, length: float, radius: float):
+def _rod(name: str, length: float, radius: float) -> Link:
     return body(name, capsule((0, 0, 0), (0, 0, length), radius), mass=_mass(length, radius))
 
 

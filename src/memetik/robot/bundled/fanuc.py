@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import math
 
-from memetik.robot.bundled.builder import assemble, body, box, capsule, cylinder, fixed, joint, semantics, state
-from memetik.robot.description import Description, EndEffector, Group
+from memetik.robot.bundled.builder import Hinge, arm, body, box, capsule, cylinder, fixed, hinges
+from memetik.robot.description import Description
 
 SOURCE = (
     "Fanuc M-10iA, published dimensions and limits (data sheet, fanuc_m10ia_support); "
     "masses, collision primitives and inertias are approximations"
 )
 
-#   offset, axis, lower, upper, velocity
+#   offset, axis, limits, velocity
 _JOINTS = (
-    ((0.0, 0.0, 0.0), (0, 0, 1), -3.14, 3.14, 3.67),
-    ((0.15, -0.04, 0.45), (0, 1, 0), -1.57, 2.79, 3.32),
-    ((0.0, -0.0225, 0.6), (0, -1, 0), -3.14, 4.61, 3.67),
-    ((0.1805, 0.0625, 0.2), (-1, 0, 0), -3.31, 3.31, 6.98),
-    ((0.4595, -0.0565, 0.0), (0, -1, 0), -3.31, 3.31, 6.98),
-    ((0.1, 0.0565, 0.0), (-1, 0, 0), -6.28, 6.28, 10.47),
+    Hinge((0.0, 0.0, 0.0), (0, 0, 1), (-3.14, 3.14), 3.67),
+    Hinge((0.15, -0.04, 0.45), (0, 1, 0), (-1.57, 2.79), 3.32),
+    Hinge((0.0, -0.0225, 0.6), (0, -1, 0), (-3.14, 4.61), 3.67),
+    Hinge((0.1805, 0.0625, 0.2), (-1, 0, 0), (-3.31, 3.31), 6.98),
+    Hinge((0.4595, -0.0565, 0.0), (0, -1, 0), (-3.31, 3.31), 6.98),
+    Hinge((0.1, 0.0565, 0.0), (-1, 0, 0), (-6.28, 6.28), 10.47),
 )
 
 
@@ -44,19 +44,7 @@ def describe() -> Description:
         body("link_6", cylinder((-0.025, 0, 0), (0, 0, 0), 0.0315), mass=0.6),
         body("tool0"),
     ]  # fmt: skip
-    chain = ["base_link", *(f"link_{i}" for i in range(1, 7))]
-    joints = [
-        joint("revolute", f"joint_{i + 1}", chain[i], chain[i + 1], xyz, axis=axis, limits=(lower, upper),
-              velocity=velocity)
-        for i, (xyz, axis, lower, upper, velocity) in enumerate(_JOINTS)
-    ]  # fmt: skip
+    joints = hinges([f"joint_{i}" for i in range(1, 7)], [link.name for link in links], _JOINTS)
     joints.append(fixed("joint_6-tool0", "link_6", "tool0", rpy=(math.pi, -math.pi / 2, 0.0)))
-    names = [f"joint_{i}" for i in range(1, 7)]
-    groups = [Group("manipulator", chains=(("base_link", "tool0"),))]
-    states = [
-        state("home", "manipulator", dict.fromkeys(names, 0.0)),
-        state("ready", "manipulator", {**dict.fromkeys(names, 0.0), "joint_5": -math.pi / 2}),
-    ]
-    effectors = [EndEffector("flange", "tool0", "", "manipulator")]
-    always = [("link_4", "link_6")]
-    return assemble("fanuc_m10ia", links, joints, semantics(links, joints, groups, effectors, states, always), SOURCE)
+    ready = (0.0, 0.0, 0.0, 0.0, -math.pi / 2, 0.0)
+    return arm(links, joints, [("link_4", "link_6")], home=[0.0] * 6, ready=ready).description("fanuc_m10ia", SOURCE)

@@ -7,13 +7,13 @@ Winter, "Biomechanics and Motor Control of Human Movement" (there after Drillis 
 ranges of motion after the norms of the American Academy of Orthopaedic Surgeons, rounded. Approximations: all of them,
 the placing of the spine's and the hand's joints, collision primitives, inertias.
 
-In the zero posture the figure stands with hanging arms, palms towards the thighs, eyes along x.
+In the zero configuration the figure stands with hanging arms, palms towards the thighs, eyes along x.
 """
 
 from __future__ import annotations
 
 from memetik.errors import InvalidInputError
-from memetik.robot.bundled.builder import assemble, box, capsule, every_pair, semantics, state
+from memetik.robot.bundled.builder import box, capsule, every_pair, state
 from memetik.robot.bundled.limbs import Limbs, Turns
 from memetik.robot.description import Description, EndEffector, Group
 
@@ -77,8 +77,7 @@ def _legs_and_pelvis(h: float, mass: float, pelvis: str) -> Limbs:
                    box((0.115 * h, 0.05 * h, 0.03 * h), (0.027 * h, 0, -0.024 * h)))  # fmt: skip
     limbs.add_both("toes", "foot", (0.085 * h, 0, -0.03 * h), (("y", -60, 30),), 0.003 * mass,
                    box((0.034 * h, 0.048 * h, 0.018 * h), (0.019 * h, 0, 0)))  # fmt: skip
-    for side in ("left", "right"):
-        limbs.end(f"{side}_sole", f"{side}_foot", (0.04 * h, 0, -0.039 * h))
+    limbs.end_both("sole", "foot", (0.04 * h, 0, -0.039 * h))
     return limbs
 
 
@@ -93,8 +92,7 @@ def _arms(limbs: Limbs, h: float, mass: float, fingers: bool) -> None:
                    (0.003 if fingers else 0.006) * mass, palm,
                    *(() if fingers else (box((0.044 * h, 0.012 * h, 0.05 * h), (0, 0, -0.08 * h)),)))  # fmt: skip
     if not fingers:
-        for side in ("left", "right"):
-            limbs.end(f"{side}_fingertips", f"{side}_hand", (0, 0, -0.108 * h))
+        limbs.end_both("fingertips", "hand", (0, 0, -0.108 * h))
         return
     bone = 0.0002 * mass
     thick = 0.0048 * h
@@ -108,14 +106,12 @@ def _arms(limbs: Limbs, h: float, mass: float, fingers: bool) -> None:
             rod = capsule((0, 0, -0.2 * length), (0, 0, -0.9 * length), thick)
             limbs.add_both(f"{name}_{k}", parent, at, turns, bone, rod)
             parent, at = f"{name}_{k}", (0.0, 0.0, -length)
-        for side in ("left", "right"):
-            limbs.end(f"{side}_{name}_tip", f"{side}_{name}_3", at)
+        limbs.end_both(f"{name}_tip", f"{name}_3", at)
     limbs.add_both("thumb_1", "hand", (0.018 * h, -0.006 * h, -0.015 * h), (("y", -50, 25), ("x", -60, 20)), bone,
                    capsule((0.006 * h, 0, -0.003 * h), (0.02 * h, 0, -0.012 * h), 1.1 * thick))  # fmt: skip
     limbs.add_both("thumb_2", "thumb_1", (0.024 * h, 0, -0.015 * h), (("x", -80, 5),), bone,
                    capsule((0.004 * h, 0, -0.004 * h), (0.013 * h, 0, -0.013 * h), thick))  # fmt: skip
-    for side in ("left", "right"):
-        limbs.end(f"{side}_thumb_tip", f"{side}_thumb_2", (0.016 * h, 0, -0.016 * h))
+    limbs.end_both("thumb_tip", "thumb_2", (0.016 * h, 0, -0.016 * h))
 
 
 def _head(limbs: Limbs, h: float, mass: float, turns: Turns) -> None:
@@ -130,20 +126,13 @@ def _figure(name: str, what: str, limbs: Limbs, height: float, mass: float) -> D
     if name == "character":
         hands = ["left_hand", "right_hand"]
         tips += [f"{side}_{finger}_tip" for side in ("left", "right") for finger in (*FINGERS, "thumb")]
-    groups = [
-        Group("pelvis", joints=limbs.names("pelvis")),
-        Group("spine", joints=limbs.names("lumbar", "chest")),
-        Group("head", joints=limbs.names("neck", "head")),
-    ]
+    groups = [Group("pelvis", joints=limbs.names("pelvis")), Group("spine", joints=limbs.names("lumbar", "chest"))]
+    groups.append(Group("head", joints=limbs.names("neck", "head")))
     always = [("pelvis", "chest"), ("chest", "head")]
     for side in ("left", "right"):
         digits = limbs.names(*(f"{side}_{finger}" for finger in (*FINGERS, "thumb")))
-        groups += [
-            Group(
-                f"{side}_leg", joints=limbs.names(*(f"{side}_{part}" for part in ("thigh", "shank", "foot", "toes")))
-            ),
-            Group(f"{side}_arm", joints=limbs.names(*(f"{side}_{part}" for part in ("upper_arm", "forearm", "hand")))),
-        ]
+        for limb, bones in (("leg", ("thigh", "shank", "foot", "toes")), ("arm", ("upper_arm", "forearm", "hand"))):
+            groups.append(Group(f"{side}_{limb}", joints=limbs.names(*(f"{side}_{bone}" for bone in bones))))
         if digits:
             groups.append(Group(f"{side}_fingers", joints=digits))
             # the roots of the fingers stand side by side, closer than the primitives are thick when they spread
@@ -156,8 +145,7 @@ def _figure(name: str, what: str, limbs: Limbs, height: float, mass: float) -> D
     zero = dict.fromkeys((j.name for j in limbs.joints if j.kind != "fixed"), 0.0)
     stand = {**zero, "left_upper_arm_x": 0.15, "right_upper_arm_x": -0.15}
     t_pose = {**zero, "left_upper_arm_x": 1.5, "right_upper_arm_x": -1.5}
-    states = [state("stand", "full_body", stand), state("t_pose", "full_body", t_pose)]
-    effectors = [EndEffector(tip, tip) for tip in (*hands, *tips)]
-    source = SOURCE.format(what=what, height=height, mass=mass)
-    meaning = semantics(limbs.links, limbs.joints, groups, effectors, states, always)
-    return assemble(name, limbs.links, limbs.joints, meaning, source)
+    limbs.groups, limbs.always = groups, always
+    limbs.states = [state("stand", "full_body", stand), state("t_pose", "full_body", t_pose)]
+    limbs.end_effectors = [EndEffector(tip, tip) for tip in (*hands, *tips)]
+    return limbs.description(name, SOURCE.format(what=what, height=height, mass=mass))

@@ -10,23 +10,23 @@ from __future__ import annotations
 
 import math
 
-from memetik.robot.bundled.builder import assemble, body, capsule, cylinder, fixed, joint, semantics, state
-from memetik.robot.description import Description, EndEffector, Group
+from memetik.robot.bundled.builder import Hinge, arm, body, capsule, cylinder, fixed, hinges
+from memetik.robot.description import Description
 
 SOURCE = (
     "KUKA LBR iiwa 14 R820, published dimensions and limits (data sheet, kuka_experimental); "
     "masses, collision primitives and inertias are approximations"
 )
 
-#   offset, axis, limit, velocity, effort
+#   offset, axis, limits, velocity, effort
 _JOINTS = (
-    ((0.0, 0.0, 0.0), (0, 0, 1), 2.9668, 1.4834, 320.0),
-    ((-0.00043624, 0.0, 0.36), (0, 1, 0), 2.0942, 1.4834, 320.0),
-    ((0.0, 0.0, 0.0), (0, 0, 1), 2.9668, 1.7452, 176.0),
-    ((0.00043624, 0.0, 0.42), (0, -1, 0), 2.0942, 1.3089, 176.0),
-    ((0.0, 0.0, 0.0), (0, 0, 1), 2.9668, 2.2688, 110.0),
-    ((0.0, 0.0, 0.4), (0, 1, 0), 2.0942, 2.356, 40.0),
-    ((0.0, 0.0, 0.0), (0, 0, 1), 3.0541, 2.356, 40.0),
+    Hinge((0.0, 0.0, 0.0), (0, 0, 1), (-2.9668, 2.9668), 1.4834, 320.0),
+    Hinge((-0.00043624, 0.0, 0.36), (0, 1, 0), (-2.0942, 2.0942), 1.4834, 320.0),
+    Hinge((0.0, 0.0, 0.0), (0, 0, 1), (-2.9668, 2.9668), 1.7452, 176.0),
+    Hinge((0.00043624, 0.0, 0.42), (0, -1, 0), (-2.0942, 2.0942), 1.3089, 176.0),
+    Hinge((0.0, 0.0, 0.0), (0, 0, 1), (-2.9668, 2.9668), 2.2688, 110.0),
+    Hinge((0.0, 0.0, 0.4), (0, 1, 0), (-2.0942, 2.0942), 2.356, 40.0),
+    Hinge((0.0, 0.0, 0.0), (0, 0, 1), (-3.0541, 3.0541), 2.356, 40.0),
 )
 
 READY = (0.0, 0.5, 0.0, -math.pi / 2 + 0.2, 0.0, 1.0, 0.0)
@@ -37,43 +37,24 @@ def describe() -> Description:
     links = [
         body("base_link", cylinder((0, 0, 0), (0, 0, 0.157), 0.12), mass=5.0),
         body("link_1", capsule((0, 0, 0.2), (0, -0.03, 0.26), 0.084),
-             capsule((0, -0.04, 0.36), (0, -0.03, 0.36), 0.086),
-             mass=3.4525),
+             capsule((0, -0.04, 0.36), (0, -0.03, 0.36), 0.086), mass=3.4525),
         body("link_2", capsule((0, 0.035, 0.125), (0, 0, 0.165), 0.067),
-             capsule((0, 0.048, 0.02), (0, 0.041, 0), 0.088),
-             mass=3.4821),
+             capsule((0, 0.048, 0.02), (0, 0.041, 0), 0.088), mass=3.4821),
         body("link_3", capsule((0, 0, 0.235), (0, 0.029, 0.275), 0.069),
-             capsule((0, 0.05, 0.38), (0, 0.037, 0.42), 0.071),
-             mass=4.05623),
+             capsule((0, 0.05, 0.38), (0, 0.037, 0.42), 0.071), mass=4.05623),
         body("link_4", capsule((0, 0, 0.155), (0, -0.034, 0.125), 0.067),
-             capsule((0, -0.05, 0.03), (0, -0.036, 0), 0.071),
-             mass=3.4822),
+             capsule((0, -0.05, 0.03), (0, -0.036, 0), 0.071), mass=3.4822),
         body("link_5", capsule((0, 0, 0.215), (0, -0.016, 0.235), 0.068),
-             capsule((0, -0.06, 0.3), (0, -0.068, 0.405), 0.046),
-             mass=2.1633),
+             capsule((0, -0.06, 0.3), (0, -0.068, 0.405), 0.046), mass=2.1633),
         body("link_6", capsule((0, 0.015, -0.021), (0, -0.012, 0), 0.066),
-             capsule((0, 0.004, 0.04), (0, 0.002, 0.03), 0.056),
-             mass=2.3466),
+             capsule((0, 0.004, 0.04), (0, 0.002, 0.03), 0.056), mass=2.3466),
         body("link_7", cylinder((0, 0, 0.071), (0, 0, 0.126), 0.052), mass=3.129),
         body("tool0"),
         body("base"),
     ]  # fmt: skip
-    chain = ["base_link", *(f"link_{i}" for i in range(1, 8))]
-    joints = [
-        joint("revolute", f"joint_a{i + 1}", chain[i], chain[i + 1], xyz, axis=axis, limits=(-limit, limit),
-              velocity=velocity, effort=effort)
-        for i, (xyz, axis, limit, velocity, effort) in enumerate(_JOINTS)
-    ]  # fmt: skip
+    joints = hinges([f"joint_a{i}" for i in range(1, 8)], [link.name for link in links], _JOINTS)
     joints += [
         fixed("joint_a7-tool0", "link_7", "tool0", (0.0, 0.0, 0.126)),
         fixed("base_link-base", "base_link", "base"),
     ]
-    names = [f"joint_a{i}" for i in range(1, 8)]
-    groups = [Group("manipulator", chains=(("base_link", "tool0"),))]
-    states = [
-        state("home", "manipulator", dict.fromkeys(names, 0.0)),
-        state("ready", "manipulator", dict(zip(names, READY, strict=True))),
-    ]
-    effectors = [EndEffector("flange", "tool0", "", "manipulator")]
-    always = [("link_5", "link_7")]
-    return assemble("iiwa14", links, joints, semantics(links, joints, groups, effectors, states, always), SOURCE)
+    return arm(links, joints, [("link_5", "link_7")], home=[0.0] * 7, ready=READY).description("iiwa14", SOURCE)

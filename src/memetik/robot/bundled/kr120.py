@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import math
 
-from memetik.robot.bundled.builder import assemble, body, box, capsule, cylinder, fixed, joint, semantics, state
-from memetik.robot.description import Description, EndEffector, Group
+from memetik.robot.bundled.builder import Hinge, arm, body, box, capsule, cylinder, degrees, fixed, hinges
+from memetik.robot.description import Description
 
 SOURCE = (
     "KUKA KR 120 R2500 pro, published dimensions and limits (data sheet, kuka_experimental); "
     "masses, collision primitives and inertias are approximations"
 )
 
-#   offset, axis, lower, upper, velocity
+#   offset, axis, limits, velocity
 _JOINTS = (
-    ((0.0, 0.0, 0.675), (0, 0, -1), -185.0, 185.0, 156.0),
-    ((0.35, 0.0, 0.0), (0, 1, 0), -155.0, 35.0, 156.0),
-    ((1.15, 0.0, 0.0), (0, 1, 0), -130.0, 154.0, 156.0),
-    ((1.0, 0.0, -0.041), (-1, 0, 0), -350.0, 350.0, 330.0),
-    ((0.0, 0.0, 0.0), (0, 1, 0), -130.0, 130.0, 330.0),
-    ((0.0, 0.0, 0.0), (-1, 0, 0), -350.0, 350.0, 615.0),
+    Hinge((0.0, 0.0, 0.675), (0, 0, -1), degrees(-185, 185), math.radians(156)),
+    Hinge((0.35, 0.0, 0.0), (0, 1, 0), degrees(-155, 35), math.radians(156)),
+    Hinge((1.15, 0.0, 0.0), (0, 1, 0), degrees(-130, 154), math.radians(156)),
+    Hinge((1.0, 0.0, -0.041), (-1, 0, 0), degrees(-350, 350), math.radians(330)),
+    Hinge((0.0, 0.0, 0.0), (0, 1, 0), degrees(-130, 130), math.radians(330)),
+    Hinge((0.0, 0.0, 0.0), (-1, 0, 0), degrees(-350, 350), math.radians(615)),
 )
 
 HOME = (0.0, -math.pi / 2, math.pi / 2, 0.0, 0.0, 0.0)
@@ -51,19 +51,9 @@ def describe() -> Description:
         body("tool0"),
         body("base"),
     ]  # fmt: skip
-    chain = ["base_link", *(f"link_{i}" for i in range(1, 7))]
-    joints = [
-        joint("revolute", f"joint_a{i + 1}", chain[i], chain[i + 1], xyz, axis=axis,
-              limits=(math.radians(lower), math.radians(upper)), velocity=math.radians(velocity))
-        for i, (xyz, axis, lower, upper, velocity) in enumerate(_JOINTS)
-    ]  # fmt: skip
+    joints = hinges([f"joint_a{i}" for i in range(1, 7)], [link.name for link in links], _JOINTS)
     joints += [
         fixed("joint_a6-tool0", "link_6", "tool0", (0.215, 0.0, 0.0), (0.0, math.pi / 2, 0.0)),
         fixed("base_link-base", "base_link", "base"),
     ]
-    names = [f"joint_a{i}" for i in range(1, 7)]
-    groups = [Group("manipulator", chains=(("base_link", "tool0"),))]
-    states = [state("home", "manipulator", dict(zip(names, HOME, strict=True)))]
-    effectors = [EndEffector("flange", "tool0", "", "manipulator")]
-    always = [("link_3", "link_5"), ("link_4", "link_6")]
-    return assemble("kr120", links, joints, semantics(links, joints, groups, effectors, states, always), SOURCE)
+    return arm(links, joints, [("link_3", "link_5"), ("link_4", "link_6")], home=HOME).description("kr120", SOURCE)

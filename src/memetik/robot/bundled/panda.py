@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from memetik.robot.bundled.builder import assemble, body, box, capsule, cylinder, fixed, joint, semantics, state
+from memetik.robot.bundled.builder import Hinge, Z, arm, body, box, capsule, cylinder, fixed, hinges, joint, states
 from memetik.robot.description import Description, EndEffector, Group, Mimic
 
 SOURCE = (
@@ -20,15 +20,17 @@ SOURCE = (
 
 READY = (0.0, -math.pi / 4, 0.0, -3 * math.pi / 4, 0.0, math.pi / 2, math.pi / 4)
 
-#   offset from the previous joint, roll, lower, upper, velocity, acceleration, effort
+BACK, AHEAD = (-math.pi / 2, 0.0, 0.0), (math.pi / 2, 0.0, 0.0)
+
+#   offset, axis, limits, velocity, effort, orientation of the frame, acceleration
 _JOINTS = (
-    ((0.0, 0.0, 0.333), 0.0, -2.8973, 2.8973, 2.175, 15.0, 87.0),
-    ((0.0, 0.0, 0.0), -math.pi / 2, -1.7628, 1.7628, 2.175, 7.5, 87.0),
-    ((0.0, -0.316, 0.0), math.pi / 2, -2.8973, 2.8973, 2.175, 10.0, 87.0),
-    ((0.0825, 0.0, 0.0), math.pi / 2, -3.0718, -0.0698, 2.175, 12.5, 87.0),
-    ((-0.0825, 0.384, 0.0), -math.pi / 2, -2.8973, 2.8973, 2.61, 15.0, 12.0),
-    ((0.0, 0.0, 0.0), math.pi / 2, -0.0175, 3.7525, 2.61, 20.0, 12.0),
-    ((0.088, 0.0, 0.0), math.pi / 2, -2.8973, 2.8973, 2.61, 20.0, 12.0),
+    Hinge((0.0, 0.0, 0.333), Z, (-2.8973, 2.8973), 2.175, 87.0, (0.0, 0.0, 0.0), 15.0),
+    Hinge((0.0, 0.0, 0.0), Z, (-1.7628, 1.7628), 2.175, 87.0, BACK, 7.5),
+    Hinge((0.0, -0.316, 0.0), Z, (-2.8973, 2.8973), 2.175, 87.0, AHEAD, 10.0),
+    Hinge((0.0825, 0.0, 0.0), Z, (-3.0718, -0.0698), 2.175, 87.0, AHEAD, 12.5),
+    Hinge((-0.0825, 0.384, 0.0), Z, (-2.8973, 2.8973), 2.61, 12.0, BACK, 15.0),
+    Hinge((0.0, 0.0, 0.0), Z, (-0.0175, 3.7525), 2.61, 12.0, AHEAD, 20.0),
+    Hinge((0.088, 0.0, 0.0), Z, (-2.8973, 2.8973), 2.61, 12.0, AHEAD, 20.0),
 )
 
 
@@ -63,18 +65,11 @@ def describe(hand: bool = True) -> Description:
              com=(0.010517, -0.004252, 0.061597)),
         body("panda_link8"),
     ]  # fmt: skip
-    joints = [
-        joint("revolute", f"panda_joint{i}", f"panda_link{i - 1}", f"panda_link{i}", xyz, (roll, 0.0, 0.0),
-              limits=(lower, upper), velocity=velocity, acceleration=acceleration, effort=effort)
-        for i, (xyz, roll, lower, upper, velocity, acceleration, effort) in enumerate(_JOINTS, start=1)
-    ]  # fmt: skip
+    joints = hinges([f"panda_joint{i}" for i in range(1, 8)], [link.name for link in links], _JOINTS)
     joints.append(fixed("panda_joint8", "panda_link7", "panda_link8", (0.0, 0.0, 0.107)))
-    groups = [Group("panda_arm", chains=(("panda_link0", "panda_link8"),))]
-    states = [state("ready", "panda_arm", {f"panda_joint{i}": q for i, q in enumerate(READY, start=1)})]
-    always = [("panda_link5", "panda_link7")]
+    parts = arm(links, joints, [("panda_link5", "panda_link7")], "panda_arm", "panda_link8", ready=READY)
     if not hand:
-        effectors = [EndEffector("flange", "panda_link8", "", "panda_arm")]
-        return assemble("panda", links, joints, semantics(links, joints, groups, effectors, states, always), SOURCE)
+        return parts.description("panda", SOURCE)
 
     fingers = ("panda_leftfinger", "panda_rightfinger")
     links += [
@@ -97,14 +92,11 @@ def describe(hand: bool = True) -> Description:
         joint("prismatic", "panda_finger_joint2", "panda_hand", fingers[1], (0.0, 0.0, 0.0584), axis=(0, -1, 0),
               limits=(0.0, 0.04), velocity=0.2, effort=100.0, mimic=Mimic("panda_finger_joint1")),
     ]  # fmt: skip
-    groups += [
+    parts.groups += [
         Group("hand", links=("panda_hand", *fingers), joints=("panda_finger_joint1", "panda_finger_joint2")),
         Group("panda_arm_hand", subgroups=("panda_arm", "hand")),
     ]
-    states += [
-        state("open", "hand", {"panda_finger_joint1": 0.035}),
-        state("close", "hand", {"panda_finger_joint1": 0.0}),
-    ]
-    effectors = [EndEffector("hand", "panda_hand_tcp", "hand", "panda_arm")]
-    always += [("panda_link6", "panda_hand"), fingers]
-    return assemble("panda", links, joints, semantics(links, joints, groups, effectors, states, always), SOURCE)
+    parts.states += states("hand", ["panda_finger_joint1"], open=[0.035], close=[0.0])
+    parts.end_effectors = [EndEffector("hand", "panda_hand_tcp", "hand", "panda_arm")]
+    parts.always += [("panda_link6", "panda_hand"), fingers]
+    return parts.description("panda", SOURCE)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 
-from memetik.robot.bundled.builder import assemble, ball, body, capsule, cylinder, fixed, joint, semantics, state
-from memetik.robot.description import Description, EndEffector, Group
+from memetik.robot.bundled.builder import ZERO, Hinge, Z, arm, ball, body, capsule, cylinder, degrees, fixed, hinges
+from memetik.robot.description import Description
 
 SOURCE = (
     "Schunk Powerball LWA 4P, published dimensions and limits (data sheet); "
@@ -21,14 +21,16 @@ SOURCE = (
 HALF = math.pi / 2
 BASE, UPPER, FORE, FLANGE = 0.205, 0.35, 0.305, 0.075
 
-#   offset, turn of the frame, range (degrees), effort
+SPEED = math.radians(72.0)
+
+#   offset, axis, limits, velocity, effort, orientation of the frame
 _JOINTS = (
-    ((0.0, 0.0, BASE), (0.0, 0.0, 0.0), 170.0, 370.0),
-    ((0.0, 0.0, 0.0), (HALF, 0.0, 0.0), 170.0, 370.0),
-    ((0.0, UPPER, 0.0), (0.0, math.pi, 0.0), 155.5, 176.0),
-    ((0.0, 0.0, 0.0), (-HALF, math.pi, 0.0), 170.0, 176.0),
-    ((0.0, 0.0, FORE), (HALF, 0.0, math.pi), 170.0, 41.6),
-    ((0.0, 0.0, 0.0), (-HALF, 0.0, 0.0), 170.0, 20.1),
+    Hinge((0.0, 0.0, BASE), Z, degrees(-170, 170), SPEED, 370.0),
+    Hinge(ZERO, Z, degrees(-170, 170), SPEED, 370.0, (HALF, 0.0, 0.0)),
+    Hinge((0.0, UPPER, 0.0), Z, degrees(-155.5, 155.5), SPEED, 176.0, (0.0, math.pi, 0.0)),
+    Hinge(ZERO, Z, degrees(-170, 170), SPEED, 176.0, (-HALF, math.pi, 0.0)),
+    Hinge((0.0, 0.0, FORE), Z, degrees(-170, 170), SPEED, 41.6, (HALF, 0.0, math.pi)),
+    Hinge(ZERO, Z, degrees(-170, 170), SPEED, 20.1, (-HALF, 0.0, 0.0)),
 )
 
 
@@ -45,18 +47,7 @@ def describe() -> Description:
         body(chain[6], cylinder((0, 0, 0.055), (0, 0, FLANGE), 0.04), mass=0.8),
         body("tool0"),
     ]
-    joints = [
-        joint("revolute", f"arm_{i + 1}_joint", chain[i], chain[i + 1], xyz, rpy,
-              limits=(-math.radians(most), math.radians(most)), velocity=math.radians(72.0), effort=effort)
-        for i, (xyz, rpy, most, effort) in enumerate(_JOINTS)
-    ]  # fmt: skip
+    joints = hinges([f"arm_{i}_joint" for i in range(1, 7)], chain, _JOINTS)
     joints.append(fixed("arm_6_link-tool0", chain[6], "tool0", (0.0, 0.0, FLANGE)))
-    names = [f"arm_{i}_joint" for i in range(1, 7)]
-    groups = [Group("arm", chains=((chain[0], "tool0"),))]
     ready = (0.0, 0.6, 1.2, 0.0, 0.9, 0.0)
-    states = [
-        state("upright", "arm", dict.fromkeys(names, 0.0)),
-        state("ready", "arm", dict(zip(names, ready, strict=True))),
-    ]
-    effectors = [EndEffector("flange", "tool0", "", "arm")]
-    return assemble("powerball", links, joints, semantics(links, joints, groups, effectors, states), SOURCE)
+    return arm(links, joints, group="arm", upright=[0.0] * 6, ready=ready).description("powerball", SOURCE)

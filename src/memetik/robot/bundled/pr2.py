@@ -12,22 +12,34 @@ import math
 import numpy as np
 
 from memetik.errors import InvalidInputError
-from memetik.robot.bundled.builder import assemble, body, box, capsule, cylinder, fixed, hidden, joint, semantics, state
-from memetik.robot.description import Description, EndEffector, Group, Joint, Link, Mimic
+from memetik.robot.bundled import builder
+from memetik.robot.bundled.builder import Parts, X, Y, Z, body, box, capsule, cylinder, fixed, hidden, joint, states
+from memetik.robot.description import Description, EndEffector, Group, Joint, Mimic
 
 SOURCE = (
     "PR2 (Willow Garage), kinematics and limits of the public pr2_description; "
     "collision primitives and inertias are approximations"
 )
 
-#   shoulder pan, lift, upper arm roll, elbow, forearm roll, wrist flex, wrist roll (of the left arm)
-ARM = ("shoulder_pan", "shoulder_lift", "upper_arm_roll", "elbow_flex", "forearm_roll", "wrist_flex", "wrist_roll")
+FREE = (-math.inf, math.inf)
+
+#   part, offset, axis, limits, soft limits, velocity, effort (of the left arm; those about x and z are mirrored)
+_ARM = (
+    ("shoulder_pan", (0, 0.188, 0), Z, (-0.714601836603, 2.2853981634), (-0.564601836603, 2.1353981634), 2.088, 30.0),
+    ("shoulder_lift", (0.1, 0, 0), Y, (-0.5236, 1.3963), (-0.3536, 1.2963), 2.082, 30.0),
+    ("upper_arm_roll", (0, 0, 0), X, (-0.8, 3.9), (-0.65, 3.75), 3.27, 30.0),
+    ("elbow_flex", (0.4, 0, 0), Y, (-2.3213, 0.0), (-2.1213, -0.15), 3.3, 30.0),
+    ("forearm_roll", (0, 0, 0), X, FREE, FREE, 3.6, 30.0),
+    ("wrist_flex", (0.321, 0, 0), Y, (-2.094, 0.0), (-1.994, -0.1), 3.078, 10.0),
+    ("wrist_roll", (0, 0, 0), X, FREE, FREE, 3.6, 10.0),
+)
 UNTUCKED = (0.4, 1.0, 0.0, -2.05, 0.0, -0.1, 0.0)
 
 
 def describe(base: str = "fixed") -> Description:
     """The robot; with base="planar" it rolls on the floor (x, y, yaw) of a root link odom_combined."""
-    links = [
+    parts = Parts()
+    parts.links += [
         body("base_footprint"),
         body("base_link", box((0.66, 0.66, 0.26), (0, 0, 0.13)), box((0.08, 0.44, 0.38), (-0.295, 0, 0.45)),
              mass=116.0),
@@ -38,7 +50,7 @@ def describe(base: str = "fixed") -> Description:
         body("head_tilt_link", box((0.25, 0.29, 0.11), (-0.05, 0, 0.1)), mass=1.749727),
         body("head_plate_frame"),
     ]  # fmt: skip
-    joints = [
+    parts.joints += [
         fixed("base_footprint_joint", "base_footprint", "base_link", (0.0, 0.0, 0.051)),
         joint("prismatic", "torso_lift_joint", "base_link", "torso_lift_link", (-0.05, 0.0, 0.739675),
               limits=(0.0, 0.31), soft=(0.0115, 0.305), velocity=0.013, effort=10000.0),
@@ -48,16 +60,27 @@ def describe(base: str = "fixed") -> Description:
               limits=(-0.471238, 1.39626), soft=(-0.3712, 1.29626), velocity=5.0, effort=15.0),
         fixed("head_plate_frame_joint", "head_tilt_link", "head_plate_frame", (0.0232, 0.0, 0.0645)),
     ]  # fmt: skip
-    for side in ("l", "r"):
-        _arm(side, links, joints)
-        _gripper(side, links, joints)
-    _base(base, links, joints)
-    return assemble("pr2", links, joints, _meaning(links, joints, base), SOURCE)
+    parts.groups += [
+        Group("torso", joints=("torso_lift_joint",)),
+        Group("head", joints=("head_pan_joint", "head_tilt_joint")),
+    ]
+    parts.states += [
+        *states("torso", ["torso_lift_joint"], down=[0.02], up=[0.3]),
+        *states("head", ["head_pan_joint", "head_tilt_joint"], ahead=[0.0, 0.0]),
+    ]
+    parts.always += [("l_shoulder_pan_link", "r_shoulder_pan_link"), ("torso_lift_link", "head_tilt_link")]
+    for side in ("left", "right"):
+        _arm(side, parts)
+        _gripper(side, parts)
+    parts.groups.append(Group("arms", subgroups=("left_arm", "right_arm")))
+    parts.groups.append(Group("arms_and_torso", subgroups=("torso", "left_arm", "right_arm")))
+    _base(base, parts)
+    return parts.description("pr2", SOURCE)
 
 
-def _arm(side: str, links: list[Link], joints: list[Joint]) -> None:
-    sign = 1.0 if side == "l" else -1.0
-    links += [
+def _arm(word: str, parts: Parts) -> None:
+    side, sign = word[0], 1.0 if word == "left" else -1.0
+    parts.links += [
         body(f"{side}_shoulder_pan_link", capsule((-0.005, 0, -0.37), (-0.005, 0, -0.16), 0.12),
              box((0.34, 0.25, 0.24), (0.045, 0, 0.02)), mass=25.799322),
         body(f"{side}_shoulder_lift_link", cylinder((0, -0.075, 0), (0, 0.075, 0), 0.126), mass=2.74988),
@@ -72,116 +95,78 @@ def _arm(side: str, links: list[Link], joints: list[Joint]) -> None:
         hidden(f"{side}_wrist_roll_link", 0.1, (0.03, 0, 0), 0.02),
     ]  # fmt: skip
 
-    def sided(lower: float, upper: float) -> tuple[float, float]:
-        return (lower, upper) if sign > 0 else (-upper, -lower)
+    parent = "torso_lift_link"
+    for part, (x, y, z), axis, limits, soft, velocity, effort in _ARM:
+        if axis != Y and sign < 0.0:
+            limits, soft = (-limits[1], -limits[0]), (-soft[1], -soft[0])
+        name = f"{side}_{part}"
+        parts.joints.append(
+            joint("continuous" if limits == FREE else "revolute", f"{name}_joint", parent, f"{name}_link",
+                  (x, sign * y, z), axis=axis, limits=limits, soft=soft, velocity=velocity, effort=effort)
+        )  # fmt: skip
+        parent = f"{name}_link"
+        if part in ("upper_arm_roll", "forearm_roll"):
+            bone = name.removesuffix("_roll")
+            parts.joints.append(fixed(f"{bone}_joint", parent, f"{bone}_link"))
+            parent = f"{bone}_link"
+    parts.groups += [
+        Group(f"{word}_arm", chains=(("torso_lift_link", parent),)),
+        Group(f"{word}_arm_and_torso", chains=(("base_link", parent),)),
+    ]
+    untucked = [q if row[2] == Y else sign * q for row, q in zip(_ARM, UNTUCKED, strict=True)]
+    parts.states += states(f"{word}_arm", [f"{side}_{row[0]}_joint" for row in _ARM], untucked=untucked)
+    parts.always += [
+        (f"{side}_shoulder_pan_link", f"{side}_upper_arm_link"),
+        (f"{side}_upper_arm_link", f"{side}_forearm_roll_link"),
+        (f"{side}_elbow_flex_link", f"{side}_forearm_link"),
+        (f"{side}_forearm_link", f"{side}_gripper_palm_link"),
+        ("base_link", f"{side}_shoulder_pan_link"),
+        ("torso_lift_link", f"{side}_shoulder_lift_link"),
+    ]
 
-    joints += [
-        joint("revolute", f"{side}_shoulder_pan_joint", "torso_lift_link", f"{side}_shoulder_pan_link",
-              (0.0, sign * 0.188, 0.0), limits=sided(-0.714601836603, 2.2853981634),
-              soft=sided(-0.564601836603, 2.1353981634), velocity=2.088, effort=30.0),
-        joint("revolute", f"{side}_shoulder_lift_joint", f"{side}_shoulder_pan_link", f"{side}_shoulder_lift_link",
-              (0.1, 0.0, 0.0), axis=(0, 1, 0), limits=(-0.5236, 1.3963), soft=(-0.3536, 1.2963),
-              velocity=2.082, effort=30.0),
-        joint("revolute", f"{side}_upper_arm_roll_joint", f"{side}_shoulder_lift_link", f"{side}_upper_arm_roll_link",
-              axis=(1, 0, 0), limits=sided(-0.8, 3.9), soft=sided(-0.65, 3.75), velocity=3.27, effort=30.0),
-        fixed(f"{side}_upper_arm_joint", f"{side}_upper_arm_roll_link", f"{side}_upper_arm_link"),
-        joint("revolute", f"{side}_elbow_flex_joint", f"{side}_upper_arm_link", f"{side}_elbow_flex_link",
-              (0.4, 0.0, 0.0), axis=(0, 1, 0), limits=(-2.3213, 0.0), soft=(-2.1213, -0.15),
-              velocity=3.3, effort=30.0),
-        joint("continuous", f"{side}_forearm_roll_joint", f"{side}_elbow_flex_link", f"{side}_forearm_roll_link",
-              axis=(1, 0, 0), velocity=3.6, effort=30.0),
-        fixed(f"{side}_forearm_joint", f"{side}_forearm_roll_link", f"{side}_forearm_link"),
-        joint("revolute", f"{side}_wrist_flex_joint", f"{side}_forearm_link", f"{side}_wrist_flex_link",
-              (0.321, 0.0, 0.0), axis=(0, 1, 0), limits=(-2.094, 0.0), soft=(-1.994, -0.1),
-              velocity=3.078, effort=10.0),
-        joint("continuous", f"{side}_wrist_roll_joint", f"{side}_wrist_flex_link", f"{side}_wrist_roll_link",
-              axis=(1, 0, 0), velocity=3.6, effort=10.0),
-    ]  # fmt: skip
 
-
-def _gripper(side: str, links: list[Link], joints: list[Joint]) -> None:
+def _gripper(word: str, parts: Parts) -> None:
+    side, hand = word[0], f"{word}_gripper"
     palm = f"{side}_gripper_palm_link"
-    links += [
+    parts.links += [
         body(palm, box((0.095, 0.1, 0.048), (0.077, 0, 0)), mass=0.58007),
         body(f"{side}_gripper_tool_frame"),
     ]
-    joints += [
+    parts.joints += [
         fixed(f"{side}_gripper_palm_joint", f"{side}_wrist_roll_link", palm),
         fixed(f"{side}_gripper_tool_joint", palm, f"{side}_gripper_tool_frame", (0.18, 0.0, 0.0)),
     ]
     driver = f"{side}_gripper_l_finger_joint"
     for finger, sign in (("l", 1.0), ("r", -1.0)):
         name = f"{side}_gripper_{finger}_finger"
-        links += [
+        parts.links += [
             body(f"{name}_link", capsule((0.01, sign * 0.016, 0), (0.065, sign * 0.012, 0), 0.027), mass=0.17126),
-            body(
-                f"{name}_tip_link", capsule((-0.016, sign * 0.012, 0), (0.018, -sign * 0.002, 0), 0.012), mass=0.04419
-            ),
-        ]
-        joints += [
+            body(f"{name}_tip_link", capsule((-0.016, sign * 0.012, 0), (0.018, -sign * 0.002, 0), 0.012),
+                 mass=0.04419),
+        ]  # fmt: skip
+        parts.joints += [
             joint("revolute", f"{name}_joint", palm, f"{name}_link", (0.07691, sign * 0.01, 0.0), axis=(0, 0, sign),
                   limits=(0.0, 0.548), velocity=0.5, effort=1000.0, mimic=None if finger == "l" else Mimic(driver)),
             joint("revolute", f"{name}_tip_joint", f"{name}_link", f"{name}_tip_link", (0.09137, sign * 0.00495, 0.0),
                   axis=(0, 0, -sign), limits=(0.0, 0.548), velocity=0.5, effort=1000.0, mimic=Mimic(driver)),
         ]  # fmt: skip
+    fingers = [f"{side}_gripper_{finger}_finger{part}" for finger in "lr" for part in ("", "_tip")]
+    parts.groups.append(Group(hand, joints=tuple(f"{finger}_joint" for finger in fingers)))
+    parts.states += states(hand, [driver], open=[0.5], closed=[0.0])
+    parts.end_effectors.append(EndEffector(hand, f"{side}_gripper_tool_frame", hand, f"{word}_arm"))
+    parts.always += builder.every_pair([palm, *(f"{finger}_link" for finger in fingers)])
 
 
-def _base(base: str, links: list[Link], joints: list[Joint]) -> None:
+def _base(base: str, parts: Parts) -> None:
     if base == "fixed":
         return
     if base != "planar":
         raise InvalidInputError(f"the base of a PR2 is 'fixed' or 'planar', not {base!r}.")
-    links.insert(0, body("odom_combined"))
-    # speeds: data sheet, 1 m/s; the turn has no limits
-    joints.insert(
+    parts.groups.append(Group("base", joints=("world_joint",)))
+    parts.links.insert(0, body("odom_combined"))
+    # speeds: data sheet, 1 m/s; the yaw has no limits
+    parts.joints.insert(
         0,
         Joint("world_joint", "planar", "odom_combined", "base_footprint", np.eye(4), (0.0, 0.0, 1.0),
               lower=(-10.0, -10.0, -math.inf), upper=(10.0, 10.0, math.inf), velocity=(1.0, 1.0, 2.0)),
     )  # fmt: skip
-
-
-def _meaning(links: list[Link], joints: list[Joint], base: str):
-    groups = [
-        Group("torso", joints=("torso_lift_joint",)),
-        Group("head", joints=("head_pan_joint", "head_tilt_joint")),
-    ]
-    states = [
-        state("down", "torso", {"torso_lift_joint": 0.02}),
-        state("up", "torso", {"torso_lift_joint": 0.3}),
-        state("ahead", "head", {"head_pan_joint": 0.0, "head_tilt_joint": 0.0}),
-    ]
-    effectors, always = [], []
-    for side, word, sign in (("l", "left", 1.0), ("r", "right", -1.0)):
-        arm, hand = f"{word}_arm", f"{word}_gripper"
-        driver = f"{side}_gripper_l_finger_joint"
-        fingers = [f"{side}_gripper_{finger}_finger{part}" for finger in "lr" for part in ("", "_tip")]
-        groups += [
-            Group(arm, chains=(("torso_lift_link", f"{side}_wrist_roll_link"),)),
-            Group(f"{arm}_and_torso", chains=(("base_link", f"{side}_wrist_roll_link"),)),
-            Group(hand, joints=tuple(f"{finger}_joint" for finger in fingers)),
-        ]
-        mirrored = {"shoulder_pan": sign, "upper_arm_roll": sign, "forearm_roll": sign, "wrist_roll": sign}
-        untucked = {f"{side}_{name}_joint": mirrored.get(name, 1.0) * q for name, q in zip(ARM, UNTUCKED, strict=True)}
-        states += [
-            state("untucked", arm, untucked),
-            state("open", hand, {driver: 0.5}),
-            state("closed", hand, {driver: 0.0}),
-        ]
-        effectors.append(EndEffector(hand, f"{side}_gripper_tool_frame", hand, arm))
-        palm = [f"{side}_gripper_palm_link", *(f"{finger}_link" for finger in fingers)]
-        always += [(a, b) for i, a in enumerate(palm) for b in palm[i + 1 :]]
-        always += [
-            (f"{side}_shoulder_pan_link", f"{side}_upper_arm_link"),
-            (f"{side}_upper_arm_link", f"{side}_forearm_roll_link"),
-            (f"{side}_elbow_flex_link", f"{side}_forearm_link"),
-            (f"{side}_forearm_link", f"{side}_gripper_palm_link"),
-            ("base_link", f"{side}_shoulder_pan_link"),
-            ("torso_lift_link", f"{side}_shoulder_lift_link"),
-        ]
-    always.append(("l_shoulder_pan_link", "r_shoulder_pan_link"))
-    always.append(("torso_lift_link", "head_tilt_link"))
-    groups.append(Group("arms", subgroups=("left_arm", "right_arm")))
-    groups.append(Group("arms_and_torso", subgroups=("torso", "left_arm", "right_arm")))
-    if base == "planar":
-        groups.append(Group("base", joints=("world_joint",)))
-    return semantics(links, joints, groups, effectors, states, always)

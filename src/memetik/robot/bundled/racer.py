@@ -14,8 +14,8 @@ import math
 from dataclasses import dataclass
 
 from memetik.errors import InvalidInputError
-from memetik.robot.bundled.builder import assemble, body, box, capsule, cylinder, fixed, joint, semantics, state
-from memetik.robot.description import Description, EndEffector, Group
+from memetik.robot.bundled.builder import Hinge, Range, arm, body, box, capsule, cylinder, degrees, fixed, hinges
+from memetik.robot.description import Description
 
 SPEEDS = tuple(math.radians(speed) for speed in (430, 450, 500, 600, 600, 900))
 CUBE = 0.05
@@ -29,12 +29,8 @@ class Model:
     title: str
     upper: float
     fore: float
-    limits: tuple[tuple[float, float], ...]
+    limits: tuple[Range, ...]
     masses: tuple[float, ...]
-
-
-def _degrees(*strokes: tuple[float, float]) -> tuple[tuple[float, float], ...]:
-    return tuple((math.radians(lower), math.radians(upper)) for lower, upper in strokes)
 
 
 MODELS = {
@@ -49,7 +45,10 @@ MODELS = {
         "Comau Racer3",
         0.27,
         0.18494,
-        _degrees((-170, 170), (-135, 95), (-155, 90), (-200, 200), (-125, 125), (-2700, 2700)),
+        tuple(
+            degrees(*stroke)
+            for stroke in ((-170, 170), (-135, 95), (-155, 90), (-200, 200), (-125, 125), (-2700, 2700))
+        ),
         (6.0, 5.2, 2.9, 2.6, 1.3, 0.8, 0.073),
     ),
 }
@@ -57,8 +56,8 @@ MODELS = {
 
 def describe(model: str, tool: str | None = None) -> Description:
     """The arm; tool="plate" puts the two-box tool on its flange, whose tip is the middle of the plate's outer face."""
-    arm = MODELS[model]
-    u, f = arm.upper, arm.fore
+    built = MODELS[model]
+    u, f = built.upper, built.fore
     shapes = (
         (box((0.2, 0.19, 0.03), (-0.01, 0, 0.015)), cylinder((0, 0, 0.03), (0, 0, 0.185), 0.085)),
         (capsule((0, 0, 0.07), (0.03, 0, 0.13), 0.08), capsule((0.05, -0.03, 0.1755), (0.05, 0.03, 0.1755), 0.075)),
@@ -69,7 +68,7 @@ def describe(model: str, tool: str | None = None) -> Description:
         (cylinder((0, 0, -0.006), (0, 0, 0), 0.025),),
     )
     chain = ["base_link", *(f"link_{i}" for i in range(1, 7))]
-    links = [body(name, *solid, mass=mass) for name, solid, mass in zip(chain, shapes, arm.masses, strict=True)]
+    links = [body(name, *solid, mass=mass) for name, solid, mass in zip(chain, shapes, built.masses, strict=True)]
     links.append(body("tool0"))
     frames = (
         ((0.0, 0.0, 0.1895), (0, 0, 1)),
@@ -79,11 +78,8 @@ def describe(model: str, tool: str | None = None) -> Description:
         ((0.0, 0.0, f), (0, -1, 0)),
         ((0.0, 0.0, 0.0665), (0, 0, -1)),
     )
-    joints = [
-        joint("revolute", f"joint_{i + 1}", chain[i], chain[i + 1], xyz, axis=axis, limits=arm.limits[i],
-              velocity=SPEEDS[i])
-        for i, (xyz, axis) in enumerate(frames)
-    ]  # fmt: skip
+    rows = [Hinge(*frame, limits, speed) for frame, limits, speed in zip(frames, built.limits, SPEEDS, strict=True)]
+    joints = hinges([f"joint_{i}" for i in range(1, 7)], chain, rows)
     joints.append(fixed("joint_6-tool0", "link_6", "tool0"))
     tip, always = "tool0", [("link_3", "link_5"), ("link_4", "link_6")]
     if tool == "plate":
@@ -100,18 +96,11 @@ def describe(model: str, tool: str | None = None) -> Description:
         ]
         always.append(("link_5", "tool_cube"))
     elif tool is not None:
-        raise InvalidInputError(f"the tool of a {arm.title} is None or 'plate', not {tool!r}.")
-    groups = [Group("manipulator", chains=(("base_link", tip),))]
-    names = [f"joint_{i}" for i in range(1, 7)]
+        raise InvalidInputError(f"the tool of a {built.title} is None or 'plate', not {tool!r}.")
     calibration = (0.0, 0.0, -math.pi / 2, 0.0, math.radians(-90.0), 0.0)
-    states = [
-        state("upright", "manipulator", dict.fromkeys(names, 0.0)),
-        state("home", "manipulator", dict(zip(names, calibration, strict=True))),
-    ]
-    effectors = [EndEffector("tool", tip, "", "manipulator")]
     source = (
-        f"{arm.title}, published dimensions and limits (manufacturer's public description, data sheet); "
+        f"{built.title}, published dimensions and limits (manufacturer's public description, data sheet); "
         "collision primitives, inertias and speeds are approximations"
     )
-    meaning = semantics(links, joints, groups, effectors, states, always)
-    return assemble(model if tool is None else f"{model}_{tool}", links, joints, meaning, source)
+    parts = arm(links, joints, always, tip=tip, effector="tool", upright=[0.0] * 6, home=calibration)
+    return parts.description(model if tool is None else f"{model}_{tool}", source)

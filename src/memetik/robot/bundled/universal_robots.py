@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from memetik.robot.bundled.builder import assemble, body, box, capsule, cylinder, fixed, joint, semantics, state
-from memetik.robot.description import Description, EndEffector, Geometry, Group, Joint, Link
+from memetik.robot.bundled import builder
+from memetik.robot.bundled.builder import Parts, Y, Z, body, box, capsule, cylinder, fixed, joint
+from memetik.robot.description import Description, Geometry
 
 HALF = math.pi / 2
 JOINTS = ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
@@ -69,22 +70,7 @@ MODELS = {
 
 def describe(model: str) -> Description:
     """The arm `model` with its bare flange."""
-    links, joints = arm(MODELS[model])
-    effectors = [EndEffector("flange", "tool0", "", "manipulator")]
-    meaning = semantics(links, joints, [GROUP], effectors, states(), ALWAYS)
-    return assemble(model, links, joints, meaning, source(model))
-
-
-GROUP = Group("manipulator", chains=(("base_link", "tool0"),))
-ALWAYS = (("wrist_1_link", "wrist_3_link"),)
-
-
-def states() -> list:
-    """The named postures of the arm."""
-    return [
-        state(name, "manipulator", {f"{joint}_joint": q for joint, q in zip(JOINTS, values, strict=True)})
-        for name, values in (("home", HOME), ("ready", READY))
-    ]
+    return arm(MODELS[model]).description(model, source(model))
 
 
 def source(model: str) -> str:
@@ -95,25 +81,24 @@ def source(model: str) -> str:
     )
 
 
-def arm(model: Model) -> tuple[list[Link], list[Joint]]:
-    """Links and joints from base_link to tool0."""
+def arm(model: Model) -> Parts:
+    """The arm from base_link to tool0."""
     shapes = _SHAPES[model.size](model)
     links = [body(name, *shapes[name], mass=mass) for name, mass in zip(ARM, model.masses, strict=True)]
     links += [body("base"), body("ee_link"), body("tool0")]
-    sideways = model.d4 - model.shoulder_offset - model.elbow_offset
     frames = (
-        ((0.0, 0.0, model.height), 0.0, "z"),
-        ((0.0, model.shoulder_offset, 0.0), HALF, "y"),
-        ((0.0, model.elbow_offset, model.upper), 0.0, "y"),
-        ((0.0, 0.0, model.fore), HALF, "y"),
-        ((0.0, sideways, 0.0), 0.0, "z"),
-        ((0.0, 0.0, model.d5), 0.0, "y"),
+        ((0.0, 0.0, model.height), 0.0, Z),
+        ((0.0, model.shoulder_offset, 0.0), HALF, Y),
+        ((0.0, model.elbow_offset, model.upper), 0.0, Y),
+        ((0.0, 0.0, model.fore), HALF, Y),
+        ((0.0, _wrist(model), 0.0), 0.0, Z),
+        ((0.0, 0.0, model.d5), 0.0, Y),
     )
     joints = []
     for i, (xyz, pitch, axis) in enumerate(frames):
         most = math.pi if JOINTS[i] == "elbow" else 2 * math.pi
         joints.append(
-            joint("revolute", f"{JOINTS[i]}_joint", ARM[i], ARM[i + 1], xyz, (0.0, pitch, 0.0), axis=_AXES[axis],
+            joint("revolute", f"{JOINTS[i]}_joint", ARM[i], ARM[i + 1], xyz, (0.0, pitch, 0.0), axis,
                   limits=(-most, most), velocity=model.speeds[i], effort=model.torques[i])
         )  # fmt: skip
     joints += [
@@ -121,10 +106,7 @@ def arm(model: Model) -> tuple[list[Link], list[Joint]]:
         fixed("ee_fixed_joint", "wrist_3_link", "ee_link", (0.0, model.d6, 0.0), (0.0, 0.0, HALF)),
         fixed("wrist_3_link-tool0_fixed_joint", "wrist_3_link", "tool0", (0.0, model.d6, 0.0), (-HALF, 0.0, 0.0)),
     ]
-    return links, joints
-
-
-_AXES = {"y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+    return builder.arm(links, joints, [("wrist_1_link", "wrist_3_link")], home=HOME, ready=READY)
 
 
 def _small(model: Model) -> dict[str, tuple[Geometry, ...]]:

@@ -4,12 +4,12 @@ Joint counts as in the Bio IK thesis, table 5.1: 3 in pelvis, neck and head each
 in each back leg, 12 in the tail. Dimensions, ranges and weights are those of a grey wolf of about 0.75 m at the
 withers and 45 kg as drawn here; all of them, collision primitives and inertias are approximations.
 
-In the zero posture the wolf stands, looks along x and carries its tail low. Limbs hang along their own -z.
+In the zero configuration the wolf stands, looks along x and carries its tail low. Limbs hang along their own -z.
 """
 
 from __future__ import annotations
 
-from memetik.robot.bundled.builder import assemble, ball, box, capsule, every_pair, semantics, state
+from memetik.robot.bundled.builder import ball, box, capsule, every_pair, state
 from memetik.robot.bundled.limbs import Limbs, Turns
 from memetik.robot.description import Description, EndEffector, Group
 
@@ -36,7 +36,8 @@ def describe(pelvis: str = "translating") -> Description:
     _back_legs(limbs)
     _front_legs(limbs)
     _tail(limbs)
-    return assemble("wolf", limbs.links, limbs.joints, _meaning(limbs), SOURCE)
+    _name_parts(limbs)
+    return limbs.description("wolf", SOURCE)
 
 
 def _back_legs(limbs: Limbs) -> None:
@@ -49,8 +50,7 @@ def _back_legs(limbs: Limbs) -> None:
                    capsule((0, 0, 0), (0, 0, -0.18), 0.024), pitch=-50)  # fmt: skip
     limbs.add_both("back_paw", "hock", (0, 0, -0.2), (("y", -45, 60),), 0.25,
                    box((0.1, 0.06, 0.035), (0.025, 0, -0.0175)), pitch=10)  # fmt: skip
-    for side in ("left", "right"):
-        limbs.end(f"{side}_back_sole", f"{side}_back_paw", (0.025, 0, -0.035))
+    limbs.end_both("back_sole", "back_paw", (0.025, 0, -0.035))
 
 
 def _front_legs(limbs: Limbs) -> None:
@@ -64,8 +64,7 @@ def _front_legs(limbs: Limbs) -> None:
                    capsule((0, 0, -0.005), (0, 0, -0.085), 0.022), pitch=-5)  # fmt: skip
     limbs.add_both("front_paw", "carpus", (0, 0, -0.1), (("y", -45, 60),), 0.25,
                    box((0.1, 0.06, 0.035), (0.025, 0, -0.0175)), pitch=5)  # fmt: skip
-    for side in ("left", "right"):
-        limbs.end(f"{side}_front_sole", f"{side}_front_paw", (0.025, 0, -0.035))
+    limbs.end_both("front_sole", "front_paw", (0.025, 0, -0.035))
 
 
 def _tail(limbs: Limbs) -> None:
@@ -77,22 +76,18 @@ def _tail(limbs: Limbs) -> None:
     limbs.end("tail_tip", parent, at)
 
 
-def _meaning(limbs: Limbs):
+def _name_parts(limbs: Limbs) -> None:
     tips = [f"{side}_{end}_sole" for end in ("front", "back") for side in ("left", "right")]
-    groups = [
-        Group("pelvis", joints=limbs.names("pelvis")),
-        Group("spine", joints=limbs.names("spine")),
-        Group("head", joints=limbs.names("neck", "head")),
-        Group("tail", joints=limbs.names("tail")),
-    ]
+    parts = {"pelvis": ("pelvis",), "spine": ("spine",), "head": ("neck", "head"), "tail": ("tail",)}
+    groups = [Group(name, joints=limbs.names(*bones)) for name, bones in parts.items()]
     front, back = ("scapula", "upper_arm", "forearm", "carpus", "front_paw"), ("thigh", "shank", "hock", "back_paw")
     for side in ("left", "right"):
         groups.append(Group(f"{side}_front_leg", joints=limbs.names(*(f"{side}_{part}" for part in front))))
         groups.append(Group(f"{side}_back_leg", joints=limbs.names(*(f"{side}_{part}" for part in back))))
     groups.append(Group("full_body", subgroups=tuple(group.name for group in groups)))
-    stand = dict.fromkeys((j.name for j in limbs.joints if j.kind != "fixed"), 0.0)
+    zero = dict.fromkeys((j.name for j in limbs.joints if j.kind != "fixed"), 0.0)
     # trunk and shoulder blades lie on each other under the skin
-    always = [
+    limbs.always = [
         *every_pair(["pelvis", "spine_1", "spine_2"]),
         *every_pair(["spine_2", "spine_3", "neck", "left_scapula", "right_scapula"]),
         *((trunk, f"{side}_{limb}") for side in ("left", "right") for trunk, limb in (
@@ -100,6 +95,5 @@ def _meaning(limbs: Limbs):
         ("pelvis", "tail_2"),
         ("spine_3", "head"),
     ]  # fmt: skip
-    effectors = [EndEffector(tip, tip) for tip in ("muzzle", *tips, "tail_tip")]
-    states = [state("stand", "full_body", stand)]
-    return semantics(limbs.links, limbs.joints, groups, effectors, states, always)
+    limbs.groups, limbs.states = groups, [state("stand", "full_body", zero)]
+    limbs.end_effectors = [EndEffector(tip, tip) for tip in ("muzzle", *tips, "tail_tip")]

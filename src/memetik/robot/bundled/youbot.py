@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from memetik.robot.bundled.builder import assemble, body, box, capsule, cylinder, fixed, joint, semantics, state
+from memetik.robot.bundled.builder import Hinge, arm, body, box, capsule, cylinder, degrees, fixed, hinges, joint, state
 from memetik.robot.description import Description, EndEffector, Group, Mimic
 
 SOURCE = (
@@ -18,13 +18,15 @@ SOURCE = (
     "masses, collision primitives and inertias are approximations"
 )
 
-#   offset, turn of the frame (degrees), axis, lower, upper (degrees), effort
+PAN, LIFT, SPEED = (0, 0, -1), (0, 1, 0), math.pi / 2
+
+#   offset, axis, limits, velocity, effort, orientation of the frame
 _JOINTS = (
-    ((0.024, 0.0, 0.115), 169.0, (0, 0, -1), 0.0, 338.0, 9.5),
-    ((0.033, 0.0, 0.0), -65.0, (0, 1, 0), 0.0, 155.0, 9.5),
-    ((0.0, 0.0, 0.155), 146.0, (0, 1, 0), -297.0, 0.0, 6.0),
-    ((0.0, 0.0, 0.135), -102.5, (0, 1, 0), 0.0, 205.0, 2.0),
-    ((0.0, 0.0, 0.1136), 167.5, (0, 0, -1), 0.0, 335.0, 1.0),
+    Hinge((0.024, 0.0, 0.115), PAN, degrees(0, 338), SPEED, 9.5, (0.0, 0.0, math.radians(169.0))),
+    Hinge((0.033, 0.0, 0.0), LIFT, degrees(0, 155), SPEED, 9.5, (0.0, math.radians(-65.0), 0.0)),
+    Hinge((0.0, 0.0, 0.155), LIFT, degrees(-297, 0), SPEED, 6.0, (0.0, math.radians(146.0), 0.0)),
+    Hinge((0.0, 0.0, 0.135), LIFT, degrees(0, 205), SPEED, 2.0, (0.0, math.radians(-102.5), 0.0)),
+    Hinge((0.0, 0.0, 0.1136), PAN, degrees(0, 335), SPEED, 1.0, (0.0, 0.0, math.radians(167.5))),
 )
 PALM = 0.05716
 TIP = 0.2175 - 0.1136 - PALM
@@ -49,14 +51,9 @@ def describe() -> Description:
         ),
         body("gripper_tool_frame"),
     ]
-    joints = []
-    for i, (xyz, turn, axis, lower, upper, effort) in enumerate(_JOINTS):
-        angle = math.radians(turn)
-        joints.append(
-            joint("revolute", f"arm_joint_{i + 1}", f"arm_link_{i}", f"arm_link_{i + 1}", xyz,
-                  (0.0, angle, 0.0) if axis[1] else (0.0, 0.0, angle), axis,
-                  (math.radians(lower), math.radians(upper)), math.pi / 2, effort)
-        )  # fmt: skip
+    joints = hinges([f"arm_joint_{i}" for i in range(1, 6)], [link.name for link in links], _JOINTS)
+    always = [("arm_link_4", "gripper_palm_link"), ("gripper_finger_link_l", "gripper_finger_link_r")]
+    parts = arm(links, joints, always, "arm", "gripper_tool_frame", upright=UPRIGHT, ready=READY)
     joints += [
         fixed("gripper_palm_joint", "arm_link_5", "gripper_palm_link", (0.0, 0.0, PALM)),
         *(
@@ -67,20 +64,10 @@ def describe() -> Description:
         ),
         fixed("gripper_tool_joint", "gripper_palm_link", "gripper_tool_frame", (0.0, 0.0, TIP)),
     ]  # fmt: skip
-    names = [f"arm_joint_{i}" for i in range(1, 6)]
-    groups = [
-        Group("arm", chains=(("arm_link_0", "gripper_tool_frame"),)),
-        Group("gripper", joints=("gripper_finger_joint_l", "gripper_finger_joint_r")),
-    ]
-    states = [
-        state("upright", "arm", dict(zip(names, UPRIGHT, strict=True))),
-        state("ready", "arm", dict(zip(names, READY, strict=True))),
+    parts.groups.append(Group("gripper", joints=("gripper_finger_joint_l", "gripper_finger_joint_r")))
+    parts.states += [
         state("open", "gripper", {"gripper_finger_joint_l": 0.0115}),
         state("closed", "gripper", {"gripper_finger_joint_l": 0.0}),
     ]
-    effectors = [EndEffector("gripper", "gripper_tool_frame", "gripper", "arm")]
-    always = [
-        ("arm_link_4", "gripper_palm_link"),
-        ("gripper_finger_link_l", "gripper_finger_link_r"),
-    ]
-    return assemble("youbot_arm", links, joints, semantics(links, joints, groups, effectors, states, always), SOURCE)
+    parts.end_effectors = [EndEffector("gripper", "gripper_tool_frame", "gripper", "arm")]
+    return parts.description("youbot_arm", SOURCE)

@@ -1,23 +1,25 @@
-"""The default search: a population of postures, evolved and refined by a bounded Levenberg-Marquardt search."""
+"""The default search: a population of configurations, evolved and refined by a bounded Levenberg-Marquardt search."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated
 
 from memetik import _core
 from memetik.errors import InvalidInputError
-from memetik.solve.methods.checks import Count, Natural, Range, Share
 from memetik.solve.methods.method import Native
+from memetik.solve.methods.native import FROM_CORE, core_struct, defaults_from
+from memetik.solve.methods.parameters import Count, Natural, Range, Share
 
 
 @dataclass(frozen=True)
+@defaults_from(_core.MemeticOptions)
 class Memetic(Native):
     """This product's own search; the defaults were measured (benchmarks/parameters.py).
 
-    Its idea is BioIK's: a population of postures, evolved and improved by a local search (S. Starke, "Bio IK: A Memetic
-    Evolutionary Algorithm for Generic Multi-Objective Inverse Kinematics", Universität Hamburg 2020). Islands of
-    species that die, and mutations by a power of two drawn once per child, are those of BioIK 2 (P. Ruppel,
+    Its idea is BioIK's: a population of configurations, evolved and improved by a local search (S. Starke, "Bio IK: A
+    Memetic Evolutionary Algorithm for Generic Multi-Objective Inverse Kinematics", Universität Hamburg 2020). Islands
+    of species that die, and mutations by a power of two drawn once per child, are those of BioIK 2 (P. Ruppel,
     "Performance optimization and implementation of evolutionary inverse kinematics in ROS", Universität Hamburg 2017).
     Here every individual goes to its local optimum at once, eight side by side, by the method of Levenberg (1944) and
     Marquardt (1963) within the limits: steps that minimise |J dq + r|^2 + damping |r|^2 |dq|^2, J exact, dq in the
@@ -37,43 +39,44 @@ class Memetic(Native):
     damping           of the local search, times its squared error.
     max_step          largest change of a joint in one iteration, radians or metres.
     round_iterations  iterations of an island before the next one's turn.
-    refine_patience   local optima of the preferences in a row that bring nothing better end their refinement.
+    refine_patience   local optima of the soft goals in a row that bring nothing better end their refinement.
     seed_patience     iterations that the seed's own basin may still take once another individual has an answer.
     closed_form       the pose of one link of an arm with six joints whose axes allow it (three parallel ones and two
-                      that meet, or a spherical wrist) is solved in closed form; the posture nearest to the seed wins.
-                      So is that of an arm with seven (a spherical shoulder, axes 5 and 6 that meet) where nothing else
-                      is asked and the seed is farther from the target than 0.1 m or 0.5 rad: for the seed's angle of
-                      the last joint, then for others.
+                      that meet, or a spherical wrist) is solved in closed form; the configuration nearest to the seed
+                      wins. So is that of an arm with seven (a spherical shoulder, axes 5 and 6 that meet) where nothing
+                      else is asked and the seed is farther from the target than 0.1 m or 0.5 rad: for the seed's angle
+                      of the last joint, then for others.
 
     What follows is for scenes; each helps by itself, and all are on (docs/scenes.md has what each is worth).
-    climb             postures that touch something are judged by how far along the robot, from its tip, nothing
+    climb             configurations that touch something are judged by how far along the robot, from its tip, nothing
                       touches, and the best is varied; three islands of four do so where `push` is on too.
-    push              postures that touch something are pushed away from it, in the freedom that the musts leave.
+    push              configurations that touch something are pushed away from it, in the freedom that the hard goals
+                      leave.
     openings          a target inside a hollow body is first searched for through the body's opening, which is found
                       without being pointed out.
     neighbours        elements of a batch without seeds start from the answers of elements whose targets are near.
                       Without, element k of a batch equals the single solve with rng=(rng, k).
     """
 
-    islands: Count = 4
-    species: Count = 2
-    population: Count = 8
-    elites: Count = 4
-    local_iterations: Count = 16
-    stagnation: Count = 2
-    progress: Share = 0.2
-    random_share: Share = 0.5
-    wipeout: Share = 0.1
-    mutation_low: Annotated[float, Range(0.0, 60.0)] = 0.0
-    mutation_high: Annotated[float, Range(0.0, 60.0)] = 6.0
-    damping: Annotated[float, Range(0.0, 1e6)] = 5e-2
-    max_step: Annotated[float, Range(1e-6, 1e6)] = 1.5
-    round_iterations: Count = 12
-    refine_patience: Count = 48
-    seed_patience: Natural = 16
-    closed_form: bool = True
-    climb: bool = True
-    push: bool = True
+    islands: Count = FROM_CORE
+    species: Count = FROM_CORE
+    population: Count = FROM_CORE
+    elites: Count = FROM_CORE
+    local_iterations: Count = FROM_CORE
+    stagnation: Count = FROM_CORE
+    progress: Share = FROM_CORE
+    random_share: Share = FROM_CORE
+    wipeout: Share = FROM_CORE
+    mutation_low: Annotated[float, Range(0.0, 60.0)] = FROM_CORE
+    mutation_high: Annotated[float, Range(0.0, 60.0)] = FROM_CORE
+    damping: Annotated[float, Range(0.0, 1e6)] = FROM_CORE
+    max_step: Annotated[float, Range(1e-6, 1e6)] = FROM_CORE
+    round_iterations: Count = FROM_CORE
+    refine_patience: Count = FROM_CORE
+    seed_patience: Natural = FROM_CORE
+    closed_form: bool = FROM_CORE
+    climb: bool = FROM_CORE
+    push: bool = FROM_CORE
     openings: bool = True
     neighbours: bool = True
 
@@ -85,9 +88,5 @@ class Memetic(Native):
                 f"{self.mutation_high!r}."
             )
 
-    def options(self) -> _core.SearchOptions:
-        options = _core.SearchOptions()
-        for f in fields(self):
-            if hasattr(options, f.name):
-                setattr(options, f.name, getattr(self, f.name))
-        return options
+    def options(self) -> _core.SolveOptions:
+        return _core.SolveOptions(memetic=core_struct(_core.MemeticOptions, self))

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from memetik.solve.methods.checks import check_parameters
+from memetik._moved import serve_old_names
+from memetik.solve.methods.parameters import check_parameters
 
 if TYPE_CHECKING:
     import numpy as np
 
     from memetik import _core
-    from memetik.solve.methods.task import Task
+    from memetik.solve.methods.task import SearchTask
     from memetik.solve.problem import Problem
 
 
-class Method(ABC):  # noqa: B024
-    """A way to search for a posture. Methods are frozen dataclasses: their fields are their parameters, and what these
-    are annotated with is checked (memetik.solve.methods.checks)."""
+class Method(ABC):
+    """A way to search for a configuration. Methods are frozen dataclasses: their fields are their parameters, and what
+    these are annotated with is checked (memetik.solve.methods.parameters)."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def __post_init__(self) -> None:
         check_parameters(self, self.label())
@@ -37,22 +40,22 @@ class Native(Method):
     """A method that runs in the core."""
 
     @cached_property
-    def core(self) -> _core.SearchOptions:
-        """The parameters as the core takes them."""
+    def core(self) -> _core.SolveOptions:
+        """The method and its parameters as the core takes them, with no bound on the work."""
         return self.options()
 
     @abstractmethod
-    def options(self) -> _core.SearchOptions:
+    def options(self) -> _core.SolveOptions:
         """Makes `core`."""
 
 
 @dataclass(frozen=True)
-class Search(Method):
+class PythonMethod(Method):
     """A method written in Python.
 
     `search` is called with a start: the seed at first. Where it comes back without an accepted answer, because it is
-    stuck or because the answer was turned away (`valid=`, the scene), it is called again from a random posture until
-    time, evaluations or attempts are used up: rejection sampling with random restart, the same for every method.
+    stuck or because the answer was turned away (`valid=`, the scene), it is called again from a random configuration
+    until time, evaluations or attempts are used up: rejection sampling with random restart, the same for every method.
 
     restarts   whether it is called again; False gives the bare algorithm, one run from the seed.
     """
@@ -60,10 +63,13 @@ class Search(Method):
     restarts: bool = field(default=True, kw_only=True)
 
     @abstractmethod
-    def search(self, task: Task, start: np.ndarray) -> Any:
+    def search(self, task: SearchTask, start: np.ndarray) -> Any:
         """One run from the variables `start`, (n,).
 
-        It evaluates postures through `task`, and calls `task.offer(q)` where it thinks it has an answer; that returns
-        True when the answer is accepted, and the run may then return. Out of time or evaluations, `task` raises Stop,
-        which the caller of `search` catches.
+        It evaluates configurations through `task`, and calls `task.submit(q)` where it thinks it has an answer; that
+        returns True when the answer is accepted, and the run may then return. Out of time or evaluations, `task` raises
+        BudgetExceeded, which the caller of `search` catches.
         """
+
+
+serve_old_names(__name__)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.solve.methods import METHODS, Method, method_named
-from memetik.solve.methods.checks import Choice, Count, Natural, NotNegative, Positive, check_value
+from memetik.solve.methods.parameters import Choice, Count, Natural, NotNegative, Positive, check_value
 
 _OPTLIB = {
     "bfgs": "bfgs", "cgd": "cg", "gd": "steepest", "lbfgs": "lbfgs", "lbfgsb": "lbfgsb", "nm": "nelder_mead",
@@ -88,7 +88,7 @@ def read_group(path: str | os.PathLike[str], group: str) -> dict[str, Any]:
     method = _with_parameters(_method(solver, entries), entries)
     entries.left.pop("threads", None)
     if entries.take("stop_optimization_on_valid_solution", bool, False):
-        options["refine"] = 0.0  # by default preferences get what is left of the time
+        options["refine"] = 0.0  # by default soft goals get what is left of the time
     if entries.look("memetic_stop_on_first_solution", bool, False):
         entries.take("memetic_stop_on_first_solution")  # as every method here does
     scale = entries.take("rotation_scale", NotNegative, None)
@@ -165,9 +165,7 @@ def _method(solver: str, entries: _Entries) -> Method:
     """The method that stands for a plugin; takes the entries that choose it."""
     name = solver.split("/")[-1].lower()
     if "cached" in name:
-        from memetik.solve.methods.cached import Cached
-
-        return Cached("trac" if "trac" in name else "kdl")
+        return METHODS["cached"].load()("trac" if "trac" in name else "kdl")  # type: ignore[call-arg]
     if "trac" in name:
         return METHODS["trac"].load()(mode=entries.choose("solve_type", _TRAC_IK, "speed"))  # type: ignore[call-arg]
     if "bio" in name:
@@ -188,6 +186,6 @@ def _with_parameters(method: Method, entries: _Entries) -> Method:
     known = _PARAMETERS.get(type(method).__name__, {})
     given = {ours: entries.take(theirs, hint) for theirs, (ours, hint) in known.items() if theirs in entries.left}
     try:
-        return replace(method, **given)  # type: ignore[type-var]
+        return replace(method, **given)
     except InvalidInputError as error:
         raise InvalidInputError(f"{entries.where}: {error}") from None

@@ -22,7 +22,7 @@ def method_of(options: Mapping[str, Any]) -> str | Method:
     if not parameters:
         return name
     entry = METHODS[name]
-    known = [f.name for f in fields(entry.load()) if f.init]  # type: ignore[arg-type]
+    known = [f.name for f in fields(entry.load()) if f.init]
     for key in parameters:
         if key not in known:
             raise InvalidInputError(f"method {name!r} has no parameter {key!r:.60}; {suggest(str(key), known)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,17 +12,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memetik import _core
+from memetik._core import TermKind
+from memetik._moved import serve_old_names
 from memetik.errors import GoalError
-from memetik.goals.base import MUST, Kind
-from memetik.solve.solution import Record, Solution
+from memetik.geometry.transforms import pose
+from memetik.goals.base import HARD
+from memetik.solve.methods.method import PythonMethod
+from memetik.solve.solution import refined_outcome
 
 if TYPE_CHECKING:
-    from memetik.solve.problem import Problem
-    from memetik.solve.statement import Statement
+    from memetik.solve.hard_terms import HardTerms
+    from memetik.solve.instance import ProblemInstance
+
+OLD_ATTRIBUTES = {
+    "keep": "record_best",
+    "offer": "submit",
+    "offer_best_of": "submit_best_of",
+    "posture": "configuration",
+    "wanted_poses": "pose_targets",
+}
+"""Names of release 0.1 in methods that users wrote."""
 
 
-class Stop(Exception):
-    """Time or evaluations are used up; raised by a Task, caught by whoever runs the method."""
+class BudgetExceeded(Exception):
+    """Time or evaluations are used up; raised by a SearchTask, caught by whoever runs the method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +48,13 @@ class Bounds:
     """-1: no bound."""
     attempts: int
     """Runs of the method, restarts of its parts among them; -1: no bound."""
-    threads: int = 1
     collect: int = 0
     """Gather so many distinct answers instead of stopping at the first."""
     distinct: float = 1e-2
 
 
 @dataclass(frozen=True, slots=True)
-class WantedPose:
+class PoseTarget:
     """What is asked of a frame: a position, a rotation or both, in the world."""
 
     link: str
@@ -50,67 +63,77 @@ class WantedPose:
     position: np.ndarray | None
     rotation: np.ndarray | None
 
+    @property
+    def pose(self) -> np.ndarray:
+        """Position and rotation as a pose (4, 4), as far as they are asked for."""
+        return pose(self.rotation, (0.0, 0.0, 0.0) if self.position is None else self.position)
 
-class Task:
+
+def is_pose_term(spec: _core.TermSpec) -> bool:
+    """Whether a term is the position or the rotation of a frame in the world, without a range."""
+    ranged = spec.kind == TermKind.point and bool(np.abs(spec.data[12:18]).any())
+    return spec.kind in (TermKind.point, TermKind.rotation) and spec.reference < 0 and not ranged
+
+
+class SearchTask:
     """One solve, for a method in Python.
 
-    Postures are given as the problem's variables: (n,), or (N, n) for many at once, of which the core evaluates eight
-    for little more than the price of one. Every posture counts as one evaluation, with or without derivatives.
+    Configurations are given as the problem's variables: (n,), or (N, n) for many at once, of which the core evaluates
+    eight for little more than the price of one. Every configuration counts as one evaluation, with or without
+    derivatives.
 
     problem, targets, base   what was asked.
     variables                names of the joints that the method may move.
     lower, upper             their limits (n,), infinite where there are none.
-    low, high                finite ranges that random postures come from: the limits, or one turn.
+    low, high                finite ranges that random configurations come from: the limits, or one turn.
     seed                     where to start (n,), within limits.
     rng                      random numbers: the same for the same `rng=` of the solve.
     threads                  how many threads the user grants.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        targets: tuple[np.ndarray, ...],
-        seed: np.ndarray,
-        settings: _core.Settings,
-        bounds: Bounds,
-        rng: tuple[int, int],
-        valid: Any = None,
-        base: np.ndarray | None = None,
-    ):
+    def __init__(self, instance: ProblemInstance):
         self.begin = time.perf_counter()
-        self.problem, self.targets, self.base, self.bounds = problem, targets, base, bounds
-        self._valid = valid
-        stage = problem._stage(targets, seed, settings, valid, base)
-        self._stage = stage
-        self.posture = np.array(seed)
-        self.seed = np.asarray(stage.seed)
+        problem, options = instance.problem, instance.options
+        self.instance, self.problem = instance, problem
+        self.targets, self.base = instance.inputs.targets, instance.inputs.base
+        self.bounds = Bounds(options.timeout, options.evaluations, options.attempts, options.collect, options.distinct)
+        self._stage = instance.bind_core()
+        self.configuration = np.array(instance.inputs.seed)
+        self.seed = np.asarray(self._stage.seed)
         self.variables: list[str] = problem.variables
-        self.lower, self.upper, self.low, self.high = problem._core.limits
-        self.rng = np.random.default_rng(rng)
-        self.threads = bounds.threads
+        self.lower, self.upper, self.low, self.high = problem.limits
+        self.rng = np.random.default_rng(instance.rng)
+        self.threads = options.threads
         self.evaluations = 0
         self.starts = 0
         self.rejected = 0
         self.answers: list[tuple[np.ndarray, np.ndarray, float, np.ndarray]] = []
-        self._best: tuple[float, np.ndarray] = (math.inf, self.seed)
-        self._rows = problem._core.must_rows
+        self.best: tuple[float, np.ndarray] = (math.inf, self.seed)
+        """The least cost of the hard goals so far, and its variables (n,)."""
+        self._rows = problem.core.hard_rows
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in OLD_ATTRIBUTES:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        warnings.warn(f"task.{name} is now task.{OLD_ATTRIBUTES[name]}.", DeprecationWarning, stacklevel=2)
+        return getattr(self, OLD_ATTRIBUTES[name])
 
     # --- the problem as functions of its variables
 
     def cost(self, q: np.ndarray) -> Any:
-        """Cost of the musts, weights and losses applied: a number, or (N,)."""
+        """Cost of the hard goals, weights and losses applied: a number, or (N,)."""
         return self._evaluate(q, residuals=False, jacobians=False)[0]
 
     def preference(self, q: np.ndarray) -> Any:
-        """Cost of the preferences: a number, or (N,)."""
+        """Cost of the soft goals: a number, or (N,)."""
         return self._evaluate(q, residuals=False, jacobians=False, priority=1000)[1]
 
     def costs(self, q: np.ndarray) -> tuple[Any, Any]:
-        """Cost of the musts and of the preferences."""
+        """Cost of the hard goals and of the soft goals."""
         return self._evaluate(q, residuals=False, jacobians=False, priority=1000)[:2]
 
     def residuals(self, q: np.ndarray) -> np.ndarray:
-        """Weighted residuals of the musts (rows,), or (N, rows). With losses other than the square, the rows are
+        """Weighted residuals of the hard goals (rows,), or (N, rows). With losses other than the square, the rows are
         scaled so that J^T r is still half the gradient."""
         return self._evaluate(q, residuals=True, jacobians=False)[2]
 
@@ -132,7 +155,7 @@ class Task:
         """Exact gradient of the cost, (n,) or (N, n)."""
         return self.cost_and_gradient(q)[1]
 
-    # --- where postures may be
+    # --- where configurations may be
 
     def clip(self, q: np.ndarray) -> np.ndarray:
         """The nearest variables within limits."""
@@ -144,43 +167,71 @@ class Task:
         return self.low + self.rng.random(shape) * (self.high - self.low)
 
     def full(self, q: np.ndarray) -> np.ndarray:
-        """The full postures (dof,) or (N, dof) of variables."""
+        """The full configurations (dof,) or (N, dof) of variables."""
         q = np.asarray(q, dtype=float)
-        out = np.broadcast_to(self.posture, (*q.shape[:-1], len(self.posture))).copy()
-        out[..., self.problem._core.variables] = q
+        out = np.broadcast_to(self.configuration, (*q.shape[:-1], len(self.configuration))).copy()
+        out[..., self.problem.core.variables] = q
         return out
 
     # --- answers
 
-    def offer(self, q: np.ndarray) -> bool:
+    def submit(self, q: np.ndarray) -> bool:
         """Whether variables (n,) are accepted as the answer: checked again by exact kinematics, limits, tolerances of
-        the musts, then by the scene and by the user's predicate. Clipped to the limits first."""
+        the hard goals, then by the scene and by the user's predicate. Clipped to the limits first."""
         q = np.ascontiguousarray(self.clip(np.asarray(q, dtype=float)))
         if not np.isfinite(q).all():
             return False
-        success, posture, errors = self._stage.check(q)
+        success, configuration, errors = self.check(q)
         if not success:
             self.rejected += 1
             return False
-        cost = float(self._stage.evaluate(q[None], MUST, False, False)[0][0])
-        if not any(self._same(posture, other) for other, *_ in self.answers):
-            self.answers.append((posture, errors, cost, q))
-        return len(self.answers) >= max(self.bounds.collect, 1)
+        cost = float(self._stage.evaluate(q[None], HARD, False, False)[0][0])
+        if not any(self._same(configuration, other) for other, *_ in self.answers):
+            self.answers.append((configuration, errors, cost, q))
+        return self.solved
 
-    def offer_best_of(self, q: np.ndarray, cost: np.ndarray | None = None, most: int = 8) -> bool:
-        """Offers several postures (N, n), the cheapest first, until one is accepted."""
+    def submit_end(self, q: np.ndarray) -> bool:
+        """Offers the end of a search. One that does not meet the goals is not told of as turned away."""
+        if self.submit(q):
+            return True
+        self.rejected -= 1
+        self.rejected += self.is_within(self.residuals(q))
+        return False
+
+    def is_within(self, residuals: np.ndarray) -> bool:
+        """Whether weighted residuals (rows,) are within all tolerances: a quick test before an answer is offered.
+
+        Goals with losses of their own may be judged too late; whether an answer counts is decided where it is offered.
+        """
+        starts, squares = self._tolerances
+        return bool((np.add.reduceat(residuals * residuals, starts) <= squares).all())
+
+    @cached_property
+    def _tolerances(self) -> tuple[np.ndarray, np.ndarray]:
+        """The first row of each term of a hard goal, and the square of its tolerance times its weight."""
+        specs = [term.spec for term in self.problem.terms if term.spec.priority == HARD]
+        starts = np.cumsum([0, *(spec.rows for spec in specs)])[:-1]
+        return starts, np.array([(spec.weight * spec.tolerance) ** 2 for spec in specs])
+
+    def submit_best_of(self, q: np.ndarray, cost: np.ndarray | None = None, most: int = 8) -> bool:
+        """Offers several configurations (N, n), the cheapest first, until one is accepted."""
         order = np.argsort(self.cost(q) if cost is None else cost, kind="stable")
-        return any(self.offer(q[k]) for k in order[:most])
+        return any(self.submit(q[k]) for k in order[:most])
 
-    def keep(self, q: np.ndarray) -> None:
+    def record_best(self, q: np.ndarray) -> None:
         """Remembers variables (n,) that were evaluated elsewhere: the best are what a solve without an answer gives."""
-        cost = float(self._stage.evaluate(np.ascontiguousarray(q[None]), MUST, False, False)[0][0])
-        if cost < self._best[0]:
-            self._best = (cost, np.array(q))
+        cost = float(self._stage.evaluate(np.ascontiguousarray(q[None]), HARD, False, False)[0][0])
+        if cost < self.best[0]:
+            self.best = (cost, np.array(q))
 
     @property
     def solved(self) -> bool:
         return len(self.answers) >= max(self.bounds.collect, 1)
+
+    def check(self, q: np.ndarray) -> tuple[bool, np.ndarray, np.ndarray]:
+        """Whether variables (n,) are a solution, their full configuration (dof,), and the error of each term."""
+        success, configuration, errors = self._stage.check(np.ascontiguousarray(q))
+        return success, np.asarray(configuration), np.asarray(errors)
 
     # --- bounds
 
@@ -194,9 +245,9 @@ class Task:
         return math.inf if self.bounds.evaluations < 0 else self.bounds.evaluations - self.evaluations
 
     def check_bounds(self) -> None:
-        """Raises Stop where time or evaluations are used up; evaluating does so by itself."""
+        """Raises BudgetExceeded where time or evaluations are used up; evaluating does so by itself."""
         if self.evaluations_left <= 0 or self.time_left <= 0.0:
-            raise Stop
+            raise BudgetExceeded
 
     def attempt(self) -> bool:
         """Counts a run of the method or another run of a part of it; False where attempts are used up."""
@@ -213,83 +264,112 @@ class Task:
     # --- what is asked, for methods that know poses only
 
     @cached_property
-    def statement(self) -> Statement:
-        """The musts term by term, with this solve's targets filled in."""
-        from memetik.solve.statement import statement_of
+    def hard_terms(self) -> HardTerms:
+        """The hard goals term by term, with this solve's targets filled in."""
+        from memetik.solve.hard_terms import HardTerms
 
-        errors = np.zeros(len(self.problem._terms))
-        record = Record({"success": True, "q": self.posture, "errors": errors})
-        return statement_of(Solution(self.problem, self.targets, record, "solved", self.posture, self.base))
+        return HardTerms.of(self.instance.inputs, self.configuration, np.zeros(len(self.problem.terms)))
 
     @cached_property
-    def wanted_poses(self) -> tuple[WantedPose, ...]:
-        """The musts as poses of frames on links; a GoalError where they are something else."""
-        statement, robot = self.statement, self.problem.robot
-        shift = np.eye(4) if statement.shift is None else np.linalg.inv(statement.shift)
+    def pose_targets(self) -> tuple[PoseTarget, ...]:
+        """The hard goals as poses of frames on links; a GoalError where they are something else."""
+        hard, robot = self.hard_terms, self.problem.robot
+        shift = np.eye(4) if hard.base_transform is None else np.linalg.inv(hard.base_transform)
         found: dict[int, dict[str, np.ndarray]] = {}
-        for term in statement.terms:
-            name = self.problem.goal_names[term.goal]
-            ranged = term.kind == Kind.POINT and (np.abs(term.data[12:18]) > 0.0).any()
-            if term.kind not in (Kind.POINT, Kind.ROTATION) or term.reference >= 0 or ranged:
+        for spec in (term.spec for term in hard.terms):
+            if not is_pose_term(spec):
                 raise GoalError(
-                    f"goal {name!r} is more than the position or rotation of one link in the world, which is all that "
-                    "this method serves; use method='memetic'."
+                    f"goal {self.problem.goal_names[spec.goal]!r} is more than the position or rotation of one link in "
+                    "the world, which is all that this method serves; use method='memetic'."
                 )
-            own = found.setdefault(term.frame, {})
-            target = np.eye(4)
-            target[:3, :3] = term.data[:9].reshape(3, 3)
-            if term.kind == Kind.POINT:
-                target[:3, 3] = term.data[9:12]
-                own["position"] = (shift @ target)[:3, 3]
+            own, rotation = found.setdefault(spec.frame, {}), spec.data[:9].reshape(3, 3)
+            if spec.kind == TermKind.point:
+                own["position"] = (shift @ pose(rotation, spec.data[9:12]))[:3, 3]
             else:
-                own["rotation"] = (shift @ target)[:3, :3]
-        wanted = []
-        for frame, parts in found.items():
-            link, placement = statement.points[frame]
-            local = np.eye(4)
-            local[:3] = np.asarray(placement).reshape(3, 4)
-            wanted.append(WantedPose(robot.links[link], local, parts.get("position"), parts.get("rotation")))
-        return tuple(wanted)
+                own["rotation"] = (shift @ pose(rotation))[:3, :3]
+        return tuple(
+            PoseTarget(
+                robot.links[hard.frames[frame].link], np.vstack([hard.frames[frame].placement, (0.0, 0.0, 0.0, 1.0)]),
+                parts.get("position"), parts.get("rotation"),
+            )
+            for frame, parts in found.items()
+        )  # fmt: skip
 
-    # --- the rest is for the frame
+    # --- the rest is for what runs the method
 
-    def outcome(self, seconds: float) -> Record:
+    def outcome(self, seconds: float) -> _core.Outcome:
         """What the solve returns."""
-        shared = {
-            "seconds": seconds, "evaluations": self.evaluations, "starts": self.starts,
-            "rejected": self.rejected, "preference": 0.0, "refined": 0, "profile": {"search": seconds},
-        }  # fmt: skip
+        cost, best = self.best
         if self.answers:
-            posture, errors, cost, _ = self.answers[0]
-            return Record({"success": True, "q": posture, "errors": errors, "cost": cost, **shared})
-        cost, q = self._best
-        _, posture, errors = self._stage.check(np.ascontiguousarray(self.clip(q)))
-        return Record({"success": False, "q": posture, "errors": errors, "cost": cost, **shared})
+            q, errors, cost, _ = self.answers[0]
+        else:
+            _, q, errors = self.check(self.clip(best))
+        return _core.Outcome(
+            success=bool(self.answers),
+            q=q,
+            errors=errors,
+            cost=cost,
+            seconds=seconds,
+            evaluations=self.evaluations,
+            starts=self.starts,
+            rejected=self.rejected,
+            profile={"search": seconds},
+            answers=[_core.Answer(q=q, errors=errors, cost=cost) for q, errors, cost, _ in self.answers],
+            collision_free=True,
+        )
 
-    def refined(self) -> Any:
-        """The first answer with its preferences improved, by the core, within the solve's bounds."""
+    def refined(self) -> _core.Outcome:
+        """The first answer with its soft goals improved, by the core, within the solve's bounds."""
         return self._stage.refine(self.answers[0][3])
 
-    def _evaluate(self, q: np.ndarray, *, residuals: bool, jacobians: bool, priority: int = MUST) -> tuple[Any, ...]:
+    def _evaluate(self, q: np.ndarray, *, residuals: bool, jacobians: bool, priority: int = HARD) -> tuple[Any, ...]:
         self.check_bounds()
         given = np.asarray(q, dtype=float)
         rows = np.ascontiguousarray(np.atleast_2d(given))
         self.evaluations += len(rows)
         cost, preference, residual, jacobian = self._stage.evaluate(rows, priority, residuals, jacobians)
         k = int(cost.argmin()) if len(cost) else -1
-        if k >= 0 and cost[k] < self._best[0]:
-            self._best = (float(cost[k]), rows[k].copy())
-        if priority == MUST:
+        if k >= 0 and cost[k] < self.best[0]:
+            self.best = (float(cost[k]), rows[k].copy())
+        if priority == HARD:
             residual = None if residual is None else residual[:, : self._rows]
             jacobian = None if jacobian is None else jacobian[:, : self._rows]
         if given.ndim == 1:
             return tuple(None if part is None else part[0] for part in (cost, preference, residual, jacobian))
         return cost, preference, residual, jacobian
 
-    def _same(self, posture: np.ndarray, other: np.ndarray) -> bool:
-        difference = np.abs(posture - other)
-        turns = self.problem._turns
-        difference = np.where(
-            turns, np.abs(difference - 2.0 * np.pi * np.round(difference / (2.0 * np.pi))), difference
-        )
-        return bool((difference <= self.bounds.distinct).all())
+    def _same(self, configuration: np.ndarray, other: np.ndarray) -> bool:
+        difference = np.abs(configuration - other)
+        wrapped = np.abs(difference - 2.0 * np.pi * np.round(difference / (2.0 * np.pi)))
+        return bool((np.where(self.problem.periodic, wrapped, difference) <= self.bounds.distinct).all())
+
+
+def run(method: PythonMethod, instance: ProblemInstance) -> _core.Outcome:
+    """Calls `method.search` from the seed, then from random configurations, until an answer is accepted or a bound is
+    met. Soft goals are then improved, as the core does for its own methods."""
+    task = SearchTask(instance)
+    moves = len(task.low) > 0
+    start = task.seed
+    try:
+        while task.attempt():
+            before = task.evaluations
+            if moves and task.problem.core.hard_rows:
+                method.search(task, start)
+            else:  # every configuration is a candidate, or the seed is the only one: methods need not know of it
+                task.cost(start)
+                task.submit(start)
+            if task.solved or not (method.restarts and moves):
+                break
+            # A run that evaluates nothing counts as one evaluation, so that every bound is met in the end.
+            task.spend(int(task.evaluations == before))
+            start = task.random()
+    except BudgetExceeded:
+        pass
+    outcome = task.outcome(time.perf_counter() - task.begin)
+    if outcome.success and instance.problem.has_soft_goals and instance.options.collect == 0:
+        better = task.refined()
+        return refined_outcome(outcome, better, time.perf_counter() - task.begin)
+    return outcome
+
+
+serve_old_names(__name__)

@@ -28,7 +28,7 @@ class Eaik:
         return self.left.pop() if self.left else None
 
     def within(self, q, seed):
-        """The posture with full turns added, as near to the seed as its limits allow; None where they do not."""
+        """The configuration with full turns added, as near to the seed as its limits allow; None where they do not."""
         turns = np.round((seed - q) / (2 * np.pi))
         q = q + 2 * np.pi * turns
         q = np.where(q < self.task.lower, q + 2 * np.pi, np.where(q > self.task.upper, q - 2 * np.pi, q))

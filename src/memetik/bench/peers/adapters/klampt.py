@@ -1,8 +1,5 @@
 """Klamp't: Newton's method on residuals, restarted at random."""
 
-import os
-import tempfile
-
 import numpy as np
 
 
@@ -17,13 +14,8 @@ class Klampt:
         from klampt.model import ik
 
         self.world = WorldModel()
-        handle, path = tempfile.mkstemp(suffix=".urdf")
-        with os.fdopen(handle, "w") as file:
-            file.write(task.urdf)
-        try:
+        with task.urdf_file() as path:
             self.robot = self.world.loadRobot(path)
-        finally:
-            os.unlink(path)
         if self.robot.getName() == "" or self.robot.numLinks() == 0:
             raise NotImplementedError("it cannot read this robot")
         self.link = self.robot.link(task.tip)
@@ -40,19 +32,15 @@ class Klampt:
         solver.setMaxIters(self.ITERATIONS)
         solver.setTolerance(self.tolerance)
         solver.setActiveDofs(self.entries)
-        evaluations = searches = 0
+        return self.task.restarted(lambda start: self.search(solver, start), seed, timeout)
+
+    def search(self, solver, start):
         whole = self.robot.getConfig()
-        for start in self.task.starts(seed, timeout):
-            searches += 1
-            for entry, value in zip(self.entries, start, strict=True):
-                whole[entry] = float(value)
-            self.robot.setConfig(whole)
-            found = solver.solve()
-            evaluations += solver.lastSolveIters()
-            if found:
-                q = np.array(self.robot.getConfig())[self.entries]
-                return {"q": q, "evaluations": evaluations, "restarts": searches - 1}
-        return {"q": None, "evaluations": evaluations, "restarts": searches - 1}
+        for entry, value in zip(self.entries, start, strict=True):
+            whole[entry] = float(value)
+        self.robot.setConfig(whole)
+        found = solver.solve()
+        return np.array(self.robot.getConfig())[self.entries] if found else None, solver.lastSolveIters()
 
     def close(self):
         self.solver = self.robot = self.world = None

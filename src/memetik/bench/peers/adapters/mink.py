@@ -35,21 +35,14 @@ class Mink:
         q = np.zeros(self.model.nq)
         q[self.entries] = np.clip(start, self.task.lower, self.task.upper)
         self.configuration.update(q)
-        last = np.inf
-        for step in range(self.STEPS):
-            velocity = self.mink.solve_ik(
-                self.configuration, [self.frame], 1.0, "daqp", damping=1e-9, limits=self.limits
-            )
-            self.configuration.integrate_inplace(velocity, 1.0)
-            error = self.frame.compute_error(self.configuration)
-            away, turn = float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
-            if away < 0.9 * self.task.position_tolerance and turn < 0.9 * self.task.rotation_tolerance:
-                return self.configuration.q[self.entries].copy(), step + 1
-            size = away + 0.3 * turn
-            if step > 3 and size > 0.98 * last:
-                return None, step + 1
-            last = size
-        return None, self.STEPS
+        found, steps = self.task.descended(self.step, self.STEPS)
+        return self.configuration.q[self.entries].copy() if found else None, steps
+
+    def step(self):
+        velocity = self.mink.solve_ik(self.configuration, [self.frame], 1.0, "daqp", damping=1e-9, limits=self.limits)
+        self.configuration.integrate_inplace(velocity, 1.0)
+        error = self.frame.compute_error(self.configuration)
+        return np.linalg.norm(error[:3]), np.linalg.norm(error[3:])
 
     def close(self):
         self.configuration = None

@@ -24,15 +24,15 @@ class MpLib:
         self.task = task
 
     def solve(self, target, seed, timeout):
-        goal, task, searches = self.pose(target), self.task, 0
-        for start in task.starts(seed, timeout):
-            searches += 1
+        goal, task = self.pose(target), self.task
+
+        def search(start):
             q, found, _ = self.model.compute_IK_CLIK_JL(
                 self.index, goal, start, task.lower, task.upper, self.tolerance, 100, 0.5
             )
-            if found:
-                return {"q": np.array(q), "restarts": searches - 1}
-        return {"q": None, "restarts": searches - 1}
+            return np.array(q) if found else None, None
+
+        return task.restarted(search, seed, timeout)
 
     def close(self):
         self.model = None

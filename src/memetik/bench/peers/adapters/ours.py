@@ -17,9 +17,9 @@ class Ours:
 
         with open(task.problem, "rb") as file:
             self.problem = pickle.load(file)
-        if self.problem.confinement is not None:
+        if self.problem.collision_context is not None:
             # The exact model is made when it is first asked, which belongs to getting ready.
-            self.problem.confinement.touches(np.array(self.problem.robot.neutral))
+            self.problem.collision_context.in_collision(np.array(self.problem.robot.neutral))
         parameters = dict(task.parameters)
         method = parameters.pop("method", "memetic")
         self.evaluations = parameters.pop("evaluations", None)

@@ -34,28 +34,16 @@ class Pink:
         q = np.zeros(self.model.nq)
         q[self.entries] = np.clip(start, self.task.lower, self.task.upper)
         self.configuration.update(q)
-        last = np.inf
-        for step in range(self.STEPS):
-            velocity = self.solve_ik(
-                self.configuration,
-                [self.frame],
-                1.0,
-                solver="daqp",
-                damping=1e-9,
-                limits=self.limits,
-                safety_break=False,
-            )
-            self.configuration.integrate_inplace(velocity, 1.0)
-            reached = self.configuration.get_transform_frame_to_world(self.task.tip)
-            away = float(np.linalg.norm(reached.translation - goal.translation))
-            turn = float(np.linalg.norm(self.difference(reached.actInv(goal)).angular))
-            if away < 0.9 * self.task.position_tolerance and turn < 0.9 * self.task.rotation_tolerance:
-                return np.array(self.configuration.q)[self.entries], step + 1
-            error = away + 0.3 * turn
-            if step > 3 and error > 0.98 * last:
-                return None, step + 1
-            last = error
-        return None, self.STEPS
+        found, steps = self.task.descended(lambda: self.step(goal), self.STEPS)
+        return np.array(self.configuration.q)[self.entries] if found else None, steps
+
+    def step(self, goal):
+        options = {"solver": "daqp", "damping": 1e-9, "limits": self.limits, "safety_break": False}
+        velocity = self.solve_ik(self.configuration, [self.frame], 1.0, **options)
+        self.configuration.integrate_inplace(velocity, 1.0)
+        reached = self.configuration.get_transform_frame_to_world(self.task.tip)
+        angular = self.difference(reached.actInv(goal)).angular
+        return np.linalg.norm(reached.translation - goal.translation), np.linalg.norm(angular)
 
     def close(self):
         self.configuration = None

@@ -27,24 +27,18 @@ class Placo:
         return self.task.restarted(self.search, seed, timeout)
 
     def search(self, start):
-        robot, task = self.robot, self.task
+        robot = self.robot
         state = np.array(robot.state.q)
         state[self.entries] = start
         robot.state.q = state
         robot.update_kinematics()
-        last = np.inf
-        for step in range(self.STEPS):
-            self.solver.solve(True)
-            robot.update_kinematics()
-            position = float(np.linalg.norm(self.frame.position().error()))
-            rotation = float(np.linalg.norm(self.frame.orientation().error()))
-            if position < 0.9 * task.position_tolerance and rotation < 0.9 * task.rotation_tolerance:
-                return np.array(robot.state.q)[self.entries], step + 1
-            error = position + 0.3 * rotation
-            if step > 3 and error > 0.98 * last:
-                return None, step + 1
-            last = error
-        return None, self.STEPS
+        found, steps = self.task.descended(self.step, self.STEPS)
+        return np.array(robot.state.q)[self.entries] if found else None, steps
+
+    def step(self):
+        self.solver.solve(True)
+        self.robot.update_kinematics()
+        return np.linalg.norm(self.frame.position().error()), np.linalg.norm(self.frame.orientation().error())
 
     def close(self):
         self.solver = self.robot = None

@@ -31,29 +31,22 @@ class PyKdl:
         self.forward = kdl.ChainFkSolverPos_recursive(chain)
 
     def solve(self, target, seed, timeout):
-        kdl, count, searches = self.kdl, len(seed), 0
-        goal, start_array, answer = self.frame(kdl, target), kdl.JntArray(count), kdl.JntArray(count)
-        for start in self.task.starts(seed, timeout):
-            searches += 1
-            for k in range(count):
-                start_array[k] = float(start[k])
-            if self.solver.CartToJnt(start_array, goal, answer) < 0 or not self.holds(answer, target):
-                continue
-            q = self.within(np.array([answer[k] for k in range(count)]))
-            if q is not None:
-                return {"q": q, "restarts": searches - 1}
-        return {"q": None, "restarts": searches - 1}
+        return self.task.restarted(lambda start: self.search(target, start), seed, timeout)
 
-    def holds(self, answer, target):
-        reached = self.kdl.Frame()
+    def search(self, target, start):
+        kdl, count = self.kdl, len(start)
+        start_array, answer, reached = kdl.JntArray(count), kdl.JntArray(count), kdl.Frame()
+        for k in range(count):
+            start_array[k] = float(start[k])
+        if self.solver.CartToJnt(start_array, self.frame(kdl, target), answer) < 0:
+            return None, None
         self.forward.JntToCart(answer, reached)
-        turn = np.array([[reached.M[i, j] for j in range(3)] for i in range(3)])
-        away = np.linalg.norm(np.array([reached.p[i] for i in range(3)]) - target[:3, 3])
-        chord = np.linalg.norm(turn - target[:3, :3]) / math.sqrt(2.0)
-        return away < 0.9 * self.task.position_tolerance and chord < 0.9 * self.task.rotation_tolerance
+        pose = np.array([[*(reached.M[i, j] for j in range(3)), reached.p[i]] for i in range(3)])
+        q = np.array([answer[k] for k in range(count)])
+        return self.within(q) if self.task.reached(pose, target) else None, None
 
     def within(self, q):
-        """The posture with whole turns added where a joint is out of its limits; None where that does not help."""
+        """The configuration with full turns added where a joint is out of its limits; None where that is not enough."""
         turning = np.array([kind != "prismatic" for kind in self.task.kinds])
         low, high = self.task.lower, self.task.upper
         below, above = turning & (q < low), turning & (q > high)

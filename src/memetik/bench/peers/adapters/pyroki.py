@@ -47,20 +47,15 @@ class PyRoki:
         self.forward = jax.jit(lambda q: jaxlie.SE3(robot.forward_kinematics(q)[link]).as_matrix())
 
     def solve(self, target, seed, timeout):
-        searches = 0
-        for start in self.task.starts(seed, timeout):
-            searches += 1
+        def search(start):
             whole = np.zeros(len(self.order), dtype=np.float32)
             whole[self.order] = start
             answer = np.asarray(self.search(target.astype(np.float32), whole))
-            pose = np.asarray(self.forward(answer), dtype=float)
             q = answer[self.order].astype(float)
-            away = np.linalg.norm(pose[:3, 3] - target[:3, 3])
-            chord = np.linalg.norm(pose[:3, :3] - target[:3, :3]) / np.sqrt(2.0)
-            near = away < self.task.position_tolerance and chord < self.task.rotation_tolerance
-            if near and (q >= self.task.lower).all() and (q <= self.task.upper).all():
-                return {"q": q, "restarts": searches - 1}
-        return {"q": None, "restarts": searches - 1}
+            near = self.task.reached(np.asarray(self.forward(answer), dtype=float), target, share=1.0)
+            return q if near and (q >= self.task.lower).all() and (q <= self.task.upper).all() else None, None
+
+        return self.task.restarted(search, seed, timeout)
 
     def close(self):
         self.search = self.forward = None

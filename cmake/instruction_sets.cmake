@@ -1,0 +1,36 @@
+# write_sets(FOLDER SET...): writes FOLDER/instruction_sets.h for these sets, from the least to the best.
+function(write_sets folder)
+  set(each "")
+  foreach(set ${ARGN})
+    string(APPEND each " X(${set} __VA_OPT__(, ) __VA_ARGS__)")
+  endforeach()
+  file(CONFIGURE OUTPUT ${folder}/instruction_sets.h CONTENT "#pragma once\n\n#define MEMETIK_EACH_SET(X, ...)${each}\n")
+endfunction()
+
+# choose_sets(RESULT WANTED KNOWN...): the sets that are built. WANTED is all, baseline, or native: the baseline and the
+# best of those that this machine has.
+function(choose_sets result wanted)
+  if(wanted STREQUAL "all")
+    set(chosen ${ARGN})
+  elseif(wanted STREQUAL "baseline")
+    set(chosen baseline)
+  elseif(wanted STREQUAL "native")
+    set(known_folder ${CMAKE_CURRENT_BINARY_DIR}/generated/known)
+    write_sets(${known_folder} ${ARGN})
+    if(NOT DEFINED MEMETIK_BEST_SET)
+      try_run(exit_code compiled ${CMAKE_CURRENT_BINARY_DIR}/best_set ${CMAKE_CURRENT_SOURCE_DIR}/cmake/best_set.cpp
+        CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${CMAKE_CURRENT_SOURCE_DIR}/native;${known_folder}" CXX_STANDARD 20
+        RUN_OUTPUT_VARIABLE best)
+      if(NOT compiled OR NOT exit_code EQUAL 0)
+        message(FATAL_ERROR "The instruction sets of this machine cannot be found out; set MEMETIK_SETS to all.")
+      endif()
+      string(STRIP "${best}" best)
+      set(MEMETIK_BEST_SET ${best} CACHE INTERNAL "The best instruction set of this machine")
+    endif()
+    set(chosen baseline ${MEMETIK_BEST_SET})
+    list(REMOVE_DUPLICATES chosen)
+  else()
+    message(FATAL_ERROR "MEMETIK_SETS is '${wanted}'; it is all, native or baseline.")
+  endif()
+  set(${result} ${chosen} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,18 @@
+// A collision snapshot as Python makes it, with the exact check as a callable.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+
+#include "collision/model.h"
+
+namespace memetik {
+
+struct PythonCollision {
+  std::shared_ptr<const FastCollisionModel> tight, conservative;
+  nanobind::object exact;  // exact(q) -> bool, or None
+  double margin;
+};
+
+}  // namespace memetik

@@ -1,0 +1,168 @@
+#include "search/batch.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/aligned_buffer.h"
+#include "search/acceptance.h"
+#include "search/pose_multistart.h"
+
+namespace memetik {
+namespace {
+
+void take(const Outcome &outcome, BatchElement &element) {
+  std::copy(outcome.q.begin(), outcome.q.end(), element.q);
+  std::copy(outcome.errors.begin(), outcome.errors.end(), element.errors);
+  element.cost = outcome.cost, element.soft_cost = outcome.soft_cost, element.seconds = outcome.seconds;
+  element.evaluations = outcome.counts.evaluations, element.starts = outcome.counts.starts;
+  element.success = outcome.success;
+}
+
+void solve_element(const BatchShared &shared, BatchElement &element, bool multistart) {
+  const Problem &problem = shared.problem;
+  SolveInputs inputs = shared.inputs;
+  inputs.stream = element.stream;
+  inputs.targets.assign(element.targets, element.targets + problem.targets().size());
+  inputs.q = element.seed, inputs.base = element.base;
+  for (size_t k = 0; k < element.warm_start_count; ++k)
+    inputs.warm_starts.push_back(element.warm_starts + k * problem.lower().size());
+  if (element.guide) {
+    inputs.guide = element.guide;
+    inputs.guide_targets = inputs.targets;
+    inputs.guide_targets.push_back(element.guide_point);
+  }
+  inputs.multistart = multistart;
+  take(solve(problem, shared.options, inputs, shared.callbacks), element);
+}
+
+// The memory that the multi-start of a chunk works on.
+struct ChunkMemory {
+  std::vector<double> data, q, seeds, answers;
+  std::vector<PoseElement> lanes;
+  std::vector<size_t> waiting, open;  // elements that go into the multi-start, and that come out without an answer
+  AlignedMemory scratch;
+
+  void reserve(const ProblemView &view, size_t count) {
+    data.resize(count * size_t(view.data_size)), q.resize(count * size_t(view.dof));
+    seeds.resize(count * size_t(view.variable_count)), answers.resize(seeds.size());
+    lanes.resize(count), waiting.clear(), open.clear();
+  }
+};
+
+// The pose of one link for many targets.
+class PoseChunk {
+ public:
+  PoseChunk(const BatchShared &shared, BatchElement *elements, size_t count, ChunkMemory &memory)
+      : shared_(shared), view_(shared.problem.view()), elements_(elements), count_(count), memory_(memory) {
+    memory.reserve(view_, count);
+  }
+
+  // What is not solved here is left in `open` of the memory.
+  void solve() {
+    const auto begin = Clock::now();
+    bind();
+    solve_closed();
+    solve_multistart();
+    share_time(std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+
+ private:
+  const Problem &problem() const { return shared_.problem; }
+  char *scratch() { return memory_.scratch.get(kernels_.bytes(view_)); }
+
+  void bind() {
+    const size_t n = size_t(view_.variable_count);
+    for (size_t k = 0; k < count_; ++k) {
+      BatchElement &element = elements_[k];
+      double *data = memory_.data.data() + k * size_t(view_.data_size), *seed = memory_.seeds.data() + k * n;
+      double *q = memory_.q.data() + k * size_t(view_.dof);
+      put_targets(problem(), element.targets, data);
+      std::copy(element.seed, element.seed + view_.dof, q);
+      put_seed(problem(), view_, q, seed, data, nullptr);
+      element.success = false, element.cost = element.soft_cost = 0;
+      const uint64_t key = multistart_key(shared_.inputs.rng, element.stream);
+      memory_.lanes[k] = {data, q, seed, key, memory_.answers.data() + k * n, -1, 0, 0};
+    }
+  }
+
+  bool settle(BatchElement &element, const PoseElement &lane, const double *variables) {
+    put_configuration(problem(), view_, variables, lane.seed, lane.configuration, element.q);
+    element.success = check_pose(problem(), view_, lane.data, element.q, element.errors);
+    return element.success;
+  }
+
+  void solve_closed() {
+    const ClosedForm &form = problem().closed_form();
+    const bool closed = is_closed(problem(), shared_.options, true);
+    const bool shoulder = form.kind == ClosedFormKind::shoulder;
+    if (closed && shoulder)
+      kernels_.solve_shoulder(view_, problem().pose(), form, scratch(), memory_.lanes.data(), long(count_));
+    for (size_t k = 0; k < count_; ++k) {
+      BatchElement &element = elements_[k];
+      PoseElement lane = memory_.lanes[k];
+      if (lane.start >= 0) {
+        settle(element, lane, lane.answer);
+      } else if (closed && !shoulder) {
+        double answers[kClosedSolutions * kClosedJoints];
+        const int found = kernels_.solve_closed(view_, problem().pose(), form, scratch(), lane, answers);
+        for (int i = 0; i < found && !element.success; ++i)
+          settle(element, lane, answers + size_t(i) * size_t(view_.variable_count));
+      }
+      element.evaluations = lane.evaluations, element.starts = lane.starts;
+      lane.evaluations = lane.starts = 0;
+      if (element.success) continue;
+      memory_.lanes[memory_.waiting.size()] = lane;
+      memory_.waiting.push_back(k);
+    }
+  }
+
+  void solve_multistart() {
+    const std::vector<size_t> &waiting = memory_.waiting;
+    kernels_.solve_many(view_, problem().pose(), shared_.options.memetic, scratch(), memory_.lanes.data(),
+                        long(waiting.size()));
+    for (size_t i = 0; i < waiting.size(); ++i) {
+      BatchElement &element = elements_[waiting[i]];
+      const PoseElement &lane = memory_.lanes[i];
+      element.evaluations += lane.evaluations, element.starts += lane.starts;
+      if (lane.start < 0 || !settle(element, lane, lane.answer)) memory_.open.push_back(waiting[i]);
+    }
+  }
+
+  // Each element is charged its share of the work.
+  void share_time(double seconds) {
+    int64_t evaluations = 0;
+    for (size_t k = 0; k < count_; ++k) evaluations += elements_[k].evaluations;
+    for (size_t k = 0; k < count_; ++k)
+      elements_[k].seconds = seconds * double(elements_[k].evaluations) / double(std::max<int64_t>(evaluations, 1));
+  }
+
+  const PoseMultistartKernels &kernels_ = active_pose_multistart_kernels();
+  const BatchShared &shared_;
+  const ProblemView view_;
+  BatchElement *elements_;
+  size_t count_;
+  ChunkMemory &memory_;
+};
+
+}  // namespace
+
+size_t chunk_of(const BatchShared &shared) { return shared.inputs.collision ? 4 : 64; }
+
+void solve_chunk(const BatchShared &shared, BatchElement *elements, size_t count) {
+  if (count == 0) return;
+  if (!is_plain_pose(shared.problem, shared.options, shared.inputs, shared.callbacks) || elements[0].base) {
+    for (size_t k = 0; k < count; ++k) solve_element(shared, elements[k], true);
+    return;
+  }
+  static thread_local ChunkMemory memory;
+  PoseChunk(shared, elements, count, memory).solve();
+  for (size_t k : memory.open) {
+    BatchElement &element = elements[k];
+    const double seconds = element.seconds;
+    const int64_t evaluations = element.evaluations, starts = element.starts;
+    solve_element(shared, element, false);
+    element.seconds += seconds, element.evaluations += evaluations, element.starts += starts;
+  }
+}
+
+}  // namespace memetik

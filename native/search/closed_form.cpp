@@ -1,0 +1,80 @@
+// What is tried before any island for the pose of one link: its closed form, and a multi-start.
+#include "base/aligned_buffer.h"
+#include "base/dispatch.h"
+#include "search/acceptance.h"
+#include "search/pose_multistart.h"
+#include "search/steps.h"
+
+namespace memetik {
+
+MEMETIK_KERNEL_TABLE(PoseMultistartKernels, pose_multistart_kernels)
+
+namespace {
+
+PoseElement element_of(const SolveState &state, double *answer) {
+  const Instance &instance = state.instance;
+  const uint64_t key = multistart_key(state.inputs.rng, state.inputs.stream);
+  return {instance.data.data(), instance.q.data(), instance.seed.data(), key, answer, -1, 0, 0};
+}
+
+char *scratch(const ProblemView &view) {
+  static thread_local AlignedMemory memory;
+  return memory.get(active_pose_multistart_kernels().bytes(view));
+}
+
+// Takes over an answer to the pose of one link if it holds.
+bool settle(SolveState &state, const double *variables) {
+  const Instance &instance = state.instance;
+  Outcome &outcome = state.outcome;
+  outcome.q.resize(size_t(instance.view.dof)), outcome.errors.resize(size_t(instance.view.term_count));
+  put_configuration(instance.problem, instance.view, variables, instance.seed.data(), instance.q.data(),
+                    outcome.q.data());
+  return check_pose(instance.problem, instance.view, instance.data.data(), outcome.q.data(), outcome.errors.data());
+}
+
+}  // namespace
+
+uint64_t multistart_key(uint64_t rng, uint64_t stream) { return mix(mix(rng, stream), ~uint64_t(0)); }
+
+bool solve_closed_form(SolveState &state) {
+  if (state.inputs.base || state.options.trace || state.options.collect > 0) return false;
+  const PoseMultistartKernels &kernels = active_pose_multistart_kernels();
+  const Problem &problem = state.instance.problem;
+  const ProblemView &view = state.instance.view;
+  const ClosedForm &form = problem.closed_form();
+  Outcome &outcome = state.outcome;
+  double answers[kClosedSolutions * kClosedJoints];
+  PoseElement element = element_of(state, answers);
+  int count = 0;
+  if (form.kind == ClosedFormKind::shoulder) {
+    kernels.solve_shoulder(view, problem.pose(), form, scratch(view), &element, 1);
+    count = element.start >= 0;
+  } else {
+    count = kernels.solve_closed(view, problem.pose(), form, scratch(view), element, answers);
+  }
+  outcome.profile.search = state.elapsed();
+  outcome.counts.evaluations = element.evaluations, outcome.counts.starts = element.starts;
+  for (int k = 0; k < count && !outcome.success; ++k) {
+    const double *answer = answers + k * view.variable_count;
+    outcome.success = settle(state, answer) && is_allowed_at(state, outcome.q, answer);
+  }
+  if (outcome.success) outcome.ending = Ending::solved;
+  return outcome.success;
+}
+
+bool solve_multistart(SolveState &state) {
+  std::vector<double> answer = state.instance.seed;
+  Outcome &outcome = state.outcome;
+  const ProblemView &view = state.instance.view;
+  PoseElement element = element_of(state, answer.data());
+  active_pose_multistart_kernels().solve_one(view, state.instance.problem.pose(), state.memetic, scratch(view),
+                                             element);
+  outcome.profile.search = state.elapsed();
+  outcome.counts.evaluations += element.evaluations, outcome.counts.starts += element.starts;
+  outcome.counts.random_starts = element.starts - 1;
+  outcome.success = element.start >= 0 && settle(state, element.answer);
+  if (outcome.success) outcome.ending = Ending::solved;
+  return outcome.success;
+}
+
+}  // namespace memetik

@@ -1,0 +1,53 @@
+// A problem with one solve's targets, seed, base and collision models in place.
+#pragma once
+
+#include <vector>
+
+#include "search/solve.h"
+
+namespace memetik {
+
+// Copies the problem's data with these targets.
+void put_targets(const Problem &problem, const double *const *targets, double *data);
+
+// Brings q within limits, also of joints that no goal moves, and reads the variables' seed from it.
+void put_seed(const Problem &problem, const ProblemView &view, double *q, double *seed, double *data,
+              std::vector<int> *clipped);
+
+// The full configuration of active variables, each brought within half a turn of the seed where limits allow.
+void put_configuration(const Problem &problem, const ProblemView &view, const double *variables, const double *seed,
+                       const double *q, double *out);
+
+uint64_t mix(uint64_t a, uint64_t b);
+
+// Whether nothing but the pose of one link is asked for: what the multi-start for poses serves.
+bool is_plain_pose(const Problem &problem, const SolveOptions &options, const SolveInputs &inputs,
+                   const SolveCallbacks &callbacks);
+
+// Whether the pose is solved in closed form before anything is searched.
+bool is_closed(const Problem &problem, const SolveOptions &options, bool plain_pose);
+
+struct Instance {
+  Instance(const Problem &problem, const SolveInputs &inputs, std::vector<int> *clipped);
+  Instance(const Instance &) = delete;
+  Instance &operator=(const Instance &) = delete;
+
+  std::vector<double> full(const double *variables) const;
+  bool has_collision() const { return is_confined_; }
+  // Hard goals that leave freedom: a configuration in collision can be improved.
+  bool is_redundant() const { return problem.demands() < view.variable_count; }
+
+  const Problem &problem;
+  ProblemView view;
+  CollisionView tight{}, conservative{};
+  std::vector<double> data, q, seed;  // of the terms; full seed, within limits; its active variables
+
+ private:
+  void move_base(const Placement &base);
+
+  bool is_confined_;
+  std::vector<ActiveAxis> axes_;
+  std::vector<LinkPoint> points_;
+};
+
+}  // namespace memetik

@@ -1,0 +1,51 @@
+// The multi-start for poses of one link: kWidth local searches side by side, of one target (its
+// first starts, kWidth at a time) or of many (each lane works through the starts of its own). Few targets need more.
+//
+// Start 0 is the seed, the others are drawn; the answer is that of the lowest start that arrives. Lanes do not see each
+// other, so that an element of a batch gets the very answer that it gets alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "goals/closed_form.h"
+#include "goals/problem_view.h"
+#include "search/memetic_options.h"
+
+namespace memetik {
+
+constexpr int kMultiStarts = 24;  // a multiple of the lanes
+constexpr int kSeedNear = -2;     // the start of an element that solve_shoulder leaves to the seed's own basin
+
+struct PoseElement {
+  const double *data;           // the terms' data with this element's target
+  const double *configuration;  // full: values of joints that are held
+  const double *seed;           // active variables
+  uint64_t key;                 // of its random numbers
+  double *answer;               // active variables
+  int32_t start;                // the start that arrived; negative: none
+  int32_t starts;               // how many were begun
+  int64_t evaluations;
+};
+
+struct PoseMultistartKernels {
+  size_t (*bytes)(const ProblemView &);
+  void (*solve_one)(const ProblemView &, const PoseView &, const MemeticOptions &, void *memory, PoseElement &element);
+  void (*solve_many)(const ProblemView &, const PoseView &, const MemeticOptions &, void *memory, PoseElement *elements,
+                     long count);
+  // The configurations of a closed form of six joints that meet the pose within limits, the nearest to the seed first:
+  // their number, at most kClosedSolutions, and their active variables one after the other in `answers`.
+  int (*solve_closed)(const ProblemView &, const PoseView &, const ClosedForm &, void *memory, PoseElement &element,
+                      double *answers);
+  // The closed form of seven joints: the answer is the configuration nearest to the seed for the first angle of the
+  // last joint that has any.
+  void (*solve_shoulder)(const ProblemView &, const PoseView &, const ClosedForm &, void *memory, PoseElement *elements,
+                         long count);
+};
+
+const PoseMultistartKernels &active_pose_multistart_kernels();
+
+// The key of an element's random numbers.
+uint64_t multistart_key(uint64_t rng, uint64_t stream);
+
+}  // namespace memetik

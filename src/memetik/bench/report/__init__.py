@@ -1,0 +1,1 @@
+"""What a benchmark store shows: tables, plots, pages."""

@@ -1,0 +1,1 @@
+"""Running a benchmark: specification, workers, verification, store."""

@@ -1,0 +1,159 @@
+"""Which parameters of a method are tuned, and within which ranges.
+
+Every public parameter with a number, a yes or no, or a few names as its value has a range: a declared one, or one
+around its default. A range always contains the default.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from memetik.errors import InvalidInputError, UnknownNameError
+from memetik.files.named_values import named_values
+
+if TYPE_CHECKING:
+    from optuna import Trial
+
+    from memetik.solve.methods import Method
+
+Number = int | float
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from low to high, whole ones if both are; log: drawn evenly in their logarithm."""
+
+    low: Number
+    high: Number
+    log: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+    def including(self, value: Number) -> Range:
+        """The same, or as much wider as to contain a value."""
+        low, high = min(self.low, value), max(self.high, value)
+        return Range(low, high, self.log and low > 0)
+
+    def suggest(self, trial: Trial, name: str) -> Number:
+        if self.is_whole:
+            return trial.suggest_int(name, int(self.low), int(self.high), log=self.log)
+        return trial.suggest_float(name, float(self.low), float(self.high), log=self.log)
+
+    def __str__(self) -> str:
+        return f"{self.low:g} to {self.high:g}" + (" (log)" if self.log else "")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several values."""
+
+    values: tuple[Any, ...]
+
+    def including(self, value: Any) -> Choice:
+        return self if value in self.values else Choice((value, *self.values))
+
+    def suggest(self, trial: Trial, name: str) -> Any:
+        return trial.suggest_categorical(name, list(self.values))
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.values))
+
+
+Space = Mapping[str, Range | Choice]
+
+DECLARED: dict[str, dict[str, Range | Choice]] = {
+    "Memetic": {
+        "islands": Range(1, 8, log=True),
+        "species": Range(1, 4),
+        "population": Range(1, 32, log=True),
+        "elites": Range(1, 16, log=True),
+        "local_iterations": Range(8, 80, log=True),
+        "stagnation": Range(1, 6),
+        "progress": Range(0.005, 0.6, log=True),
+        "random_share": Range(0.0, 1.0),
+        "wipeout": Range(0.0, 0.5),
+        "mutation_low": Range(0.0, 4.0),
+        "mutation_high": Range(4.0, 12.0),
+        "damping": Range(1e-4, 1.0, log=True),
+        "max_step": Range(0.2, 3.0, log=True),
+        "round_iterations": Range(3, 48, log=True),
+        "seed_patience": Range(0, 64),
+    },
+    "Relaxed": {
+        "optimizer": Choice(("slsqp", "lbfgsb")),
+        "gradient": Choice(("analytic", "numeric")),
+    },
+    "Trac": {},
+}
+"""Ranges that are better known than by the default alone, by class. Parameters of preferences are not among them."""
+
+NOT_TUNED = ("restarts", "algorithm", "refine_patience")
+"""What makes another method of it, or has no part in finding an answer."""
+
+_AROUND = 16.0  # how many times smaller or larger than the default, where nothing is declared
+
+
+def space_of(method: Method, only: Sequence[str] = (), given: Mapping[str, Range | Choice] | None = None) -> Space:
+    """The ranges of a method's parameters; `only` some of them, and with `given` ranges before all others."""
+    given = dict(given or {})
+    values = {f.name: getattr(method, f.name) for f in fields(method) if f.init}  # type: ignore[arg-type]
+    for name in (*only, *given):
+        if name not in values:
+            raise UnknownNameError("parameter", name, f"method {type(method).__name__}", values)
+    declared = DECLARED.get(type(method).__name__, {})
+    space: dict[str, Range | Choice] = {}
+    for name, value in values.items():
+        if (only and name not in only and name not in given) or (name in NOT_TUNED and name not in (*only, *given)):
+            continue
+        found = given.get(name) or declared.get(name) or _around(value)
+        if found is None:
+            if name in only:
+                raise InvalidInputError(
+                    f"parameter {name!r} has the value {value!r}, which tells no range; give one: {name}=LOW:HIGH or "
+                    f"{name}=A|B|C."
+                )
+            continue
+        space[name] = found.including(value)
+    if not space:
+        raise InvalidInputError(f"method {type(method).__name__} has no parameter to tune; give a range for one.")
+    return space
+
+
+def parse_range(text: str) -> tuple[str, Range | Choice]:
+    """A parameter and its range from "population=1:32", "damping=1e-4:1:log" or "optimizer=slsqp|lbfgsb"."""
+    forms = "NAME=LOW:HIGH, NAME=LOW:HIGH:log or NAME=A|B|C"
+    ((name, body),) = named_values([text.strip() or "="], "a range", forms).items()
+    if ":" not in body:
+        return name, Choice(tuple(_value(word) for word in body.split("|")))
+    low, high, *rest = body.split(":")
+    numbers = (_value(low), _value(high))
+    if rest not in ([], ["log"]) or not all(isinstance(n, int | float) and math.isfinite(n) for n in numbers):
+        raise InvalidInputError(f"a range takes {forms}, not {text!r}.")
+    if not numbers[0] < numbers[1] or (rest and numbers[0] <= 0):
+        raise InvalidInputError(f"the range {text!r} must go from a lower number to a higher one, above zero for log.")
+    return name, Range(*numbers, log=bool(rest))
+
+
+def _around(value: Any) -> Range | Choice | None:
+    if isinstance(value, bool):
+        return Choice((False, True))
+    if isinstance(value, int) and value > 0:
+        return Range(max(1, round(value / _AROUND)), round(value * _AROUND), log=True)
+    if isinstance(value, float) and 0.0 < value < math.inf:
+        return Range(value / _AROUND, value * _AROUND, log=True)
+    return None
+
+
+def _value(word: str) -> Any:
+    word = word.strip()
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(word.lower(), word)

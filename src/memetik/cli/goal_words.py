@@ -1,0 +1,136 @@
+"""Goals, configurations and poses from the words of a command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperCommand
+
+from memetik.errors import InvalidInputError
+from memetik.files.named_values import as_number, as_numbers, named_values
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
+
+    from memetik.goals.base import Goal
+    from memetik.robot.robot import Robot
+
+GOAL_OPTIONS = ("--pose", "--position", "--orientation", "--align")
+
+
+class GoalCommand(TyperCommand):
+    """A command whose goal options take all words up to the next option, so that they need no quotes."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, joined(args))
+
+
+def joined(args: Sequence[str]) -> list[str]:
+    """Arguments with the words of each goal option made one: --pose hand 0.4 0 -0.5 -> --pose 'hand 0.4 0 -0.5'."""
+    result: list[str] = []
+    words: list[str] | None = None
+    for argument in args:
+        is_word = _is_number(argument) or (words is not None and argument in ("-x", "-y", "-z"))
+        if argument.startswith("-") and not is_word:
+            result += [] if words is None else [" ".join(words)]
+            words = [] if argument in GOAL_OPTIONS else None
+            result.append(argument)
+        elif words is None:
+            result.append(argument)
+        else:
+            words.append(argument)
+    return result + ([] if words is None else [" ".join(words)])
+
+
+def option_goals(pose: list[str], position: list[str], orientation: list[str], align: list[str]) -> list[Goal]:
+    """Goals in the order of their options."""
+    from memetik.goals.direction import AlignAxis
+    from memetik.goals.pose import Orientation, Pose, Position
+
+    goals: list[Goal] = []
+    for words in pose:
+        link, numbers = _link_and_numbers(words, "--pose", (3, 6, 7), "x y z, then roll pitch yaw or a quaternion")
+        goals.append(Pose(link, _pose(numbers[:3], numbers[3:])))
+    for words in position:
+        link, numbers = _link_and_numbers(words, "--position", (3,), "x y z")
+        goals.append(Position(link, numbers))
+    for words in orientation:
+        link, numbers = _link_and_numbers(words, "--orientation", (3, 4), "roll pitch yaw or a quaternion x y z w")
+        goals.append(Orientation(link, _pose([0.0, 0.0, 0.0], numbers)[:3, :3]))
+    return [*goals, *(AlignAxis(*_link_and_axes(words)) for words in align)]
+
+
+def json_goals(texts: list[str]) -> list[Goal]:
+    """Goals from JSON texts."""
+    from memetik.solve.problem_file import goal_from_dict
+
+    goals = []
+    for text in texts:
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise InvalidInputError(f"--goal {text!r:.60} is not JSON: {error}.") from None
+        goals.append(goal_from_dict(data))
+    return goals
+
+
+def configuration(robot: Robot, text: str, option: str, default: ArrayLike | None = None) -> np.ndarray:
+    """A configuration (dof,) from all joint values in order, or from NAME=VALUE of some over the default."""
+    if "=" in text:
+        values = as_numbers(named_values(split(text), option), option)
+        return robot.q(values, default)
+    return robot.check_q([as_number(word, option) for word in split(text)], option)
+
+
+def pose_of(text: str, option: str) -> np.ndarray:
+    """A pose (4, 4) from "x y z" or "x y z roll pitch yaw"."""
+    from memetik.geometry.transforms import transform
+
+    values = [as_number(word, option) for word in split(text)]
+    if len(values) not in (3, 6):
+        raise InvalidInputError(f"{option} takes 'x y z' or 'x y z roll pitch yaw', not {text!r}.")
+    return transform(values[:3], rpy=values[3:] or (0.0, 0.0, 0.0))
+
+
+def split(text: str) -> list[str]:
+    """The words of a text, separated by blanks or commas."""
+    return text.replace(",", " ").split()
+
+
+def _link_and_axes(words: str) -> tuple[str, str, str | list[float]]:
+    link, *rest = split(words) or [""]
+    if len(rest) == 2:
+        return link, rest[0], rest[1]
+    if len(rest) == 4:
+        return link, rest[0], [as_number(word, "--align") for word in rest[1:]]
+    raise InvalidInputError(
+        f"--align takes LINK axis direction, such as 'tool0 z -z' or 'tool0 z 0 0 -1', not {words!r}."
+    )
+
+
+def _link_and_numbers(words: str, option: str, counts: Sequence[int], form: str) -> tuple[str, list[float]]:
+    link, *rest = split(words) or [""]
+    numbers = [as_number(word, f"{option} {words!r}") for word in rest]
+    if not link or len(numbers) not in counts:
+        raise InvalidInputError(f"{option} takes LINK and {form}, not {words!r}.")
+    return link, numbers
+
+
+def _pose(position: list[float], rotation: list[float]) -> np.ndarray:
+    """A pose from x y z and roll pitch yaw, a quaternion, or nothing."""
+    from memetik.geometry.transforms import transform
+
+    if not rotation:
+        return transform(position)
+    return transform(position, rpy=rotation) if len(rotation) == 3 else transform(position, quat_xyzw=rotation)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Collision models of a robot in a scene: fast, conservative, exact."""

@@ -1,0 +1,1 @@
+"""Trajectories become motion: drivers, simulation, recovery."""

@@ -1,0 +1,1 @@
+"""Collision-free paths and plans."""

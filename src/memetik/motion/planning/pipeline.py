@@ -1,0 +1,367 @@
+"""From goals to a timed motion: configurations, path, timing; one call, or stage by stage.
+
+    plan = mk.plan(robot, [mk.Pose(robot.tip, T)], scene=scene, start=q0)
+
+A Planner is the same, prepared once for a robot, goals and scene; `mk.plan` keeps the last few free spaces.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeGuard, Unpack, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from memetik.errors import InvalidInputError
+from memetik.goals.base import Goal
+from memetik.motion.planning.free_space import CheckerSpace, LiveSpace, OpenSpace, SceneLike
+from memetik.motion.planning.goal_configurations import find_configurations
+from memetik.motion.planning.paths import GoalSet, find_path
+from memetik.motion.planning.plan import Plan
+from memetik.motion.timing.limits import MotionLimits
+from memetik.motion.timing.timing import TimingError, time_path
+from memetik.motion.timing.trajectory import Trajectory
+from memetik.solve.problem import Problem
+
+if TYPE_CHECKING:
+    from memetik.robot.robot import Robot
+
+LIMIT_TOLERANCE = 1e-6
+"""By how much a start may be outside its limits, radians or metres: encoders and rounding."""
+
+SAME_CONFIGURATION = 1e-6
+"""Radians or metres: configurations whose joints all differ by less are one."""
+
+Configuration: TypeAlias = ArrayLike | Mapping[str, float]
+"""A configuration (dof,) or {joint: value}."""
+
+Fixed: TypeAlias = Iterable[str] | Mapping[str, float] | None
+"""Joints that stay: their names, or {name: value}."""
+
+
+class World(TypedDict):
+    """What a robot must not collide with, as keywords."""
+
+    scene: SceneLike
+    self_collision: bool
+    margin: float
+
+
+class PlanOptions(TypedDict, total=False):
+    """The keywords of `Planner.plan`."""
+
+    candidates: int
+    planner: str | Sequence[str]
+    timing: str
+    ik_timeout: float
+    path_timeout: float
+    timing_timeout: float
+    limits: MotionLimits | None
+    velocity_scale: float
+    acceleration_scale: float
+    choose: str
+    rng: int
+
+
+class Planner:
+    """A robot, the goals of a motion and a scene, ready to plan motions from any start.
+
+    goals   what holds at the end: goals as for mk.Problem, whose open targets are given to `plan`; or None for a
+            planner to configurations that are given to `plan` instead.
+    scene   an mk.Scene, seen as it is at each call, any object with collides(q), or None.
+    self_collision, margin, fixed   as for mk.Problem; the robot must not touch itself unless told otherwise.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        goals: Goal | Iterable[Goal] | None = None,
+        *,
+        scene: SceneLike = None,
+        self_collision: bool = True,
+        margin: float = 0.0,
+        fixed: Fixed = None,
+    ):
+        self.robot, self.scene, self.self_collision, self.margin = robot, scene, self_collision, margin
+        self._live_space = _kept_space(robot, scene, self_collision, margin)
+        self.problem: Problem | None = None
+        if goals is not None:
+            _ = self.space  # keeps the models alive that the problem shares
+            self.problem = Problem(robot, goals, scene=scene, self_collision=self_collision, margin=margin, fixed=fixed)
+
+    @property
+    def space(self) -> OpenSpace:
+        """The free space, in the scene as it is now."""
+        return self._live_space.current
+
+    def plan(
+        self,
+        *targets: ArrayLike,
+        start: Configuration | None = None,
+        goal: Configuration | None = None,
+        candidates: int = 6,
+        planner: str | Sequence[str] = "rrtconnect",
+        timing: str = "blends",
+        ik_timeout: float = 0.1,
+        path_timeout: float = 2.0,
+        timing_timeout: float = 2.0,
+        limits: MotionLimits | None = None,
+        velocity_scale: float = 1.0,
+        acceleration_scale: float = 1.0,
+        choose: str = "best",
+        rng: int = 0,
+    ) -> Plan:
+        """Plan a motion from `start` (dof,) to a configuration that meets the goals, or to the configuration(s) `goal`.
+
+        targets     the goals' open targets, as for Problem.solve.
+        goal        a configuration (dof,), {joint: value} or several (K, dof), instead of goals.
+        candidates  how many configurations to find for the goals; the one with the quickest motion is taken.
+        planner     name or list of names, see `find_path`; timing: a method of `time_path`.
+        ik_timeout, path_timeout, timing_timeout   seconds for each stage.
+        choose      "best" weighs candidates by the motion to them, "first" takes the first that is reached.
+        """
+        robot = self.robot
+        if limits is None:
+            limits = MotionLimits.of(robot, velocity_scale=velocity_scale, acceleration_scale=acceleration_scale)
+        q = robot.q(start) if start is None or isinstance(start, Mapping) else robot.check_q(start, "start").copy()
+        if q.ndim != 1:
+            raise InvalidInputError(f"a motion has one start of shape ({robot.dof},), not {q.shape}.")
+        timeouts = {"configurations": ik_timeout, "path": path_timeout, "timing": timing_timeout}
+        settings = _Settings(candidates, planner, timing, choose, timeouts, limits, rng)
+        run = _Run(self, Plan(robot, q), targets, goal, settings)
+        run.run()
+        return run.plan
+
+    def __repr__(self) -> str:
+        goals = "configurations" if self.problem is None else ", ".join(self.problem.goal_names)
+        return f"<Planner of {self.robot.name!r} to {goals}>"
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    candidates: int
+    planner: str | Sequence[str]
+    timing: str
+    choose: str
+    timeouts: dict[str, float]
+    limits: MotionLimits
+    rng: int
+
+
+class _Run:
+    """One plan in the making. A stage returns whether to go on."""
+
+    def __init__(
+        self,
+        planner: Planner,
+        plan: Plan,
+        targets: tuple[ArrayLike, ...],
+        goal: Configuration | None,
+        settings: _Settings,
+    ):
+        self.problem = planner.problem if goal is None else None
+        self.plan, self.targets, self.goal, self.settings = plan, targets, goal, settings
+        self.space = planner.space
+
+    def run(self) -> None:
+        """All stages."""
+        stages = (
+            ("start", self._check_start),
+            ("configurations", self._solve if self.goal is None else self._check_goals),
+            ("path", self._find_path),
+            ("timing", self._time),
+        )
+        for name, stage in stages:
+            begin = time.perf_counter()
+            goes_on = stage()
+            self.plan.times[name] = time.perf_counter() - begin
+            if not goes_on:
+                return
+
+    def _check_start(self) -> bool:
+        plan, robot = self.plan, self.plan.robot
+        outside = self._outside_limits(plan.start)
+        if outside:
+            return self._fail("start", "start outside limits", f"At the start {outside}")
+        plan.start = robot.clip(plan.start)
+        if not self.space.is_free(plan.start):
+            return self._fail("start", "start in collision", self._collision("At the start", plan.start))
+        return True
+
+    def _check_goals(self) -> bool:
+        plan, robot = self.plan, self.plan.robot
+        assert self.goal is not None
+        if isinstance(self.goal, Mapping):
+            rows = robot.q(self.goal, default=plan.start)[None]
+        else:
+            rows = np.atleast_2d(robot.check_q(cast("ArrayLike", self.goal), "goal"))
+        free: list[np.ndarray] = []
+        failure = ("", "")
+        for index, given in enumerate(rows):
+            q, outside = robot.clip(given), self._outside_limits(given)
+            if outside:
+                failure = "goal outside limits", f"At the goal {outside}"
+            elif not self.space.is_free(q):
+                failure = "goal in collision", self._collision("At the goal", q)
+            else:
+                free.append(q)
+                continue
+            plan.tried.append(f"goal {index + 1}: {failure[1]}")
+        if not free:
+            return self._fail("configurations", *failure)
+        plan.candidates = self._sorted(np.array(free))
+        return True
+
+    def _outside_limits(self, q: np.ndarray) -> str:
+        """Which joint is farthest outside its limits, as the end of a sentence; empty where none is."""
+        robot = self.plan.robot
+        outside = np.maximum(robot.lower - q, q - robot.upper)
+        k = int(np.argmax(outside))
+        if outside[k] <= LIMIT_TOLERANCE:
+            return ""
+        limits = f"{robot.lower[k]:.6g} to {robot.upper[k]:.6g}"
+        return f"joint {robot.joint_names[k]!r} is at {q[k]:.6g}; its limits are {limits}."
+
+    def _solve(self) -> bool:
+        if self.problem is None:
+            raise InvalidInputError("this planner has no goals: give a configuration, plan(goal=q, start=q0).")
+        plan, settings = self.plan, self.settings
+        found = find_configurations(
+            self.problem,
+            *self.targets,
+            start=plan.start,
+            most=settings.candidates,
+            timeout=settings.timeouts["configurations"],
+            rng=settings.rng,
+        )
+        plan.tried.append(found.tried)
+        if not found:
+            return self._fail("configurations", found.reason, found.detail)
+        plan.candidates = self._sorted(found.configurations)
+        return True
+
+    def _find_path(self) -> bool:
+        plan, settings = self.plan, self.settings
+        same = np.abs(plan.candidates - plan.start).max(axis=1) < SAME_CONFIGURATION
+        if same.any():
+            plan.goal = plan.candidates[int(np.argmax(same))]
+            plan.path = plan.start[None].copy()
+            plan.trajectory = Trajectory.resting(plan.robot.joint_names, plan.start)
+            plan.success, plan.stage, plan.reason = True, "done", "goal equals start"
+            plan.detail = "The arm is there already."
+            return False
+        goals = GoalSet(plan.candidates)
+        if self.problem is not None:
+            goals = GoalSet(plan.candidates, self.problem.variables, self._more_candidates)
+        result = find_path(
+            self.space,
+            plan.start,
+            goals,
+            planner=settings.planner,
+            timeout=settings.timeouts["path"],
+            rng=settings.rng,
+            choose=settings.choose,
+        )
+        plan.tried += result.tried
+        if result.points is None:
+            return self._fail("path", result.reason, f"From the start to {len(plan.candidates)} configurations.")
+        plan.path, plan.goal = result.points, result.points[-1]
+        return True
+
+    def _more_candidates(self, attempt: int) -> np.ndarray:
+        """Further configurations that meet the goals (M, dof), added to the plan's candidates."""
+        assert self.problem is not None
+        plan, rng = self.plan, self.settings.rng + 1000 * attempt
+        found = find_configurations(
+            self.problem, *self.targets, start=plan.start, most=12, timeout=0.05, rng=rng
+        ).configurations
+        known = plan.candidates
+        fresh = [q for q in found if np.abs(known - q).max(axis=1).min() > 1e-2]
+        rows = np.array(fresh).reshape(-1, plan.robot.dof)
+        plan.candidates = np.concatenate([known, rows])
+        return rows
+
+    def _time(self) -> bool:
+        plan = self.plan
+        assert plan.path is not None
+        try:
+            plan.trajectory = time_path(
+                plan.robot,
+                plan.path,
+                method=self.settings.timing,
+                limits=self.settings.limits,
+                space=None if type(self.space) is OpenSpace else self.space,
+                timeout=self.settings.timeouts["timing"],
+            )
+        except TimingError as error:
+            return self._fail("timing", "cannot be timed", str(error))
+        plan.success, plan.stage, plan.reason = True, "done", "solved"
+        return True
+
+    def _sorted(self, configurations: np.ndarray) -> np.ndarray:
+        """Those with the quickest straight motion first."""
+        seconds = (np.abs(configurations - self.plan.start) / self.settings.limits.velocity).max(axis=1)
+        return np.ascontiguousarray(configurations[np.argsort(seconds, kind="stable")])
+
+    def _collision(self, where: str, q: np.ndarray) -> str:
+        pair = self.space.colliding_pair(q)
+        if pair is not None:
+            return f"{where} {pair[0]!r} and {pair[1]!r} are in collision."
+        what = "the checker says collision" if isinstance(self.space, CheckerSpace) else "it collides"
+        return f"{where} {what}."
+
+    def _fail(self, stage: str, reason: str, detail: str) -> bool:
+        self.plan.stage, self.plan.reason, self.plan.detail = stage, reason, detail
+        return False
+
+
+_MOST_KEPT = 8
+_kept: OrderedDict[tuple[Robot, int, bool, float], LiveSpace] = OrderedDict()
+
+
+def plan(
+    robot: Robot,
+    goals: Goal | Iterable[Goal] | Configuration,
+    scene: SceneLike = None,
+    start: Configuration | None = None,
+    *,
+    self_collision: bool = True,
+    margin: float = 0.0,
+    fixed: Fixed = None,
+    **options: Unpack[PlanOptions],
+) -> Plan:
+    """Plan a collision-free, timed motion of a robot from `start` to where its goals are met.
+
+    goals    goals as for mk.solve, or configurations: (dof,), (K, dof) or {joint: value}.
+    scene    an mk.Scene or any object with collides(q).
+    start    the configuration (dof,) that it starts from, or {joint: value}; the middle of the limits by default.
+    options  those of `Planner.plan`: planner=, timing=, candidates=, path_timeout=, velocity_scale=, rng= and so on.
+
+    The plan's `success` is true only for a trajectory whose every configuration is proved free and whose limits hold at
+    all times. Otherwise `stage` and `reason` say what failed.
+    """
+    are_goals = _are_goals(goals)
+    world: World = {"scene": scene, "self_collision": self_collision, "margin": margin}
+    planner = Planner(robot, goals if are_goals else None, **world, fixed=fixed)
+    return planner.plan(start=start, goal=None if are_goals else cast("Configuration", goals), **options)
+
+
+def _are_goals(goals: Goal | Iterable[Goal] | Configuration) -> TypeGuard[Goal | Sequence[Goal]]:
+    if isinstance(goals, Goal):
+        return True
+    return isinstance(goals, list | tuple) and any(isinstance(goal, Goal) for goal in goals)
+
+
+def _kept_space(robot: Robot, scene: SceneLike, self_collision: bool, margin: float) -> LiveSpace:
+    key = (robot, id(scene), self_collision, margin)
+    space = _kept.get(key)
+    if space is None or space.scene is not scene:
+        space = _kept[key] = LiveSpace(robot, scene, self_collision, margin)
+        while len(_kept) > _MOST_KEPT:
+            _kept.popitem(last=False)
+    _kept.move_to_end(key)
+    return space

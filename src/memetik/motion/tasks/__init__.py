@@ -1,0 +1,1 @@
+"""Sequences of moves and grasps."""

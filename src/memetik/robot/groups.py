@@ -1,0 +1,234 @@
+"""What the names of a description mean: joints and links of groups, tips, and what is left when parts go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+
+from memetik.errors import UnknownNameError
+from memetik.robot.description import Description, EndEffector, Group, Joint, NamedState, Semantics, VirtualJoint
+from memetik.robot.topology import Topology
+
+
+def find_group(description: Description, name: str) -> Group:
+    """The group of that name."""
+    for group in description.semantics.groups:
+        if group.name == name:
+            return group
+    choices = [group.name for group in description.semantics.groups]
+    raise UnknownNameError("group", name, f"robot {description.name!r}", choices)
+
+
+def group_joints(description: Description, topology: Topology, name: str) -> tuple[str, ...]:
+    """The joints of a group, in the order of the description.
+
+    They are the joints it names, the parent joints of the links it names, those of its chains and of its subgroups.
+    """
+    found: set[str] = set()
+    for group in _with_subgroups(description, name):
+        found.update(group.joints)
+        for link in group.links:
+            joint = topology.parent_joint.get(link)
+            if joint is not None:
+                found.add(joint.name)
+        for base, tip in group.chains:
+            up, down = topology.path(base, tip)
+            found.update(joint.name for joint in (*up, *down))
+    return tuple(joint.name for joint in description.joints if joint.name in found)
+
+
+def group_links(description: Description, topology: Topology, name: str) -> tuple[str, ...]:
+    """The links of a group in the order of the description: those it names and those its joints move or chains pass."""
+    found = {topology.joints[joint].child for joint in group_joints(description, topology, name)}
+    for group in _with_subgroups(description, name):
+        found.update(group.links)
+        for base, tip in group.chains:
+            up, down = topology.path(base, tip)
+            found.update((base, tip), (joint.parent for joint in up), (joint.child for joint in down))
+    return tuple(link.name for link in description.links if link.name in found)
+
+
+def find_tips(description: Description, topology: Topology) -> tuple[str, ...]:
+    """The links that do the robot's work: SRDF's end effectors, else the last link before each limb branches.
+
+    A limb starts at the root or where the tree branches, and is followed while one child leads to moving joints.
+    Where it branches, it ends in a hand, and its last link is a tip, if it has more free axes than the longest
+    branch beyond (an arm with fingers); otherwise each branch is a limb of its own (a torso with arms). Branches
+    without moving joints are sensors or frames and count only at the end of a limb. A floating or planar base is no
+    part of a limb.
+    """
+    mounted = dict.fromkeys(effector.parent_link for effector in description.semantics.end_effectors)
+    known = tuple(link for link in mounted if link in topology.parent_joint)
+    return known or tuple(_limb_ends(topology))
+
+
+def group_end_effectors(description: Description, topology: Topology, name: str) -> tuple[EndEffector, ...]:
+    """The end effectors of a group: SRDF's own, else the tip of the group's only chain, else none."""
+    group = find_group(description, name)
+    effectors = description.semantics.end_effectors
+    own = tuple(effector for effector in effectors if effector.parent_group == name)
+    if not own:
+        links = group_links(description, topology, name)
+        own = tuple(e for e in effectors if not e.parent_group and e.parent_link in links and e.group != name)
+    if not own and len(group.chains) == 1:
+        own = (EndEffector(name, group.chains[0][1], parent_group=name),)
+    return own
+
+
+def restricted(semantics: Semantics, links: Collection[str], joints: Collection[str]) -> Semantics:
+    """What is left of `semantics` when only these links and joints are."""
+    links, joints = set(links), set(joints)
+    groups = tuple(
+        replace(
+            group,
+            links=tuple(link for link in group.links if link in links),
+            joints=tuple(joint for joint in group.joints if joint in joints),
+            chains=tuple(chain for chain in group.chains if set(chain) <= links),
+        )
+        for group in semantics.groups
+    )
+    kept = _nonempty_groups(groups)
+    states = (
+        replace(state, values={joint: value for joint, value in state.values.items() if joint in joints})
+        for state in semantics.states
+    )
+    return Semantics(
+        groups=tuple(
+            replace(group, subgroups=tuple(sub for sub in group.subgroups if sub in kept))
+            for group in groups
+            if group.name in kept
+        ),
+        end_effectors=tuple(
+            replace(
+                effector,
+                group=effector.group if effector.group in kept else "",
+                parent_group=effector.parent_group if effector.parent_group in kept else "",
+            )
+            for effector in semantics.end_effectors
+            if effector.parent_link in links
+        ),
+        states=tuple(state for state in states if state.values),
+        disabled_pairs=tuple(pair for pair in semantics.disabled_pairs if pair[0] in links and pair[1] in links),
+        virtual_joints=tuple(joint for joint in semantics.virtual_joints if joint.child_link in links),
+        passive_joints=tuple(joint for joint in semantics.passive_joints if joint in joints),
+    )
+
+
+def renamed(semantics: Semantics, rename: Callable[[str], str]) -> Semantics:
+    """The same semantics with every name of a link, joint, group, state and end effector renamed."""
+
+    def all_of(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(rename(name) for name in names)
+
+    return Semantics(
+        groups=tuple(
+            Group(
+                rename(group.name),
+                all_of(group.links),
+                all_of(group.joints),
+                tuple((rename(base), rename(tip)) for base, tip in group.chains),
+                all_of(group.subgroups),
+            )
+            for group in semantics.groups
+        ),
+        end_effectors=tuple(
+            EndEffector(
+                rename(effector.name),
+                rename(effector.parent_link),
+                rename(effector.group) if effector.group else "",
+                rename(effector.parent_group) if effector.parent_group else "",
+            )
+            for effector in semantics.end_effectors
+        ),
+        states=tuple(
+            NamedState(
+                rename(state.name),
+                rename(state.group) if state.group else "",
+                {rename(joint): value for joint, value in state.values.items()},
+            )
+            for state in semantics.states
+        ),
+        disabled_pairs=tuple((rename(a), rename(b), reason) for a, b, reason in semantics.disabled_pairs),
+        virtual_joints=tuple(
+            VirtualJoint(rename(joint.name), joint.kind, joint.parent_frame, rename(joint.child_link))
+            for joint in semantics.virtual_joints
+        ),
+        passive_joints=all_of(semantics.passive_joints),
+    )
+
+
+def merged(parts: Iterable[Semantics]) -> Semantics:
+    """The semantics of several robots side by side."""
+    parts = tuple(parts)
+    return Semantics(
+        groups=tuple(group for part in parts for group in part.groups),
+        end_effectors=tuple(effector for part in parts for effector in part.end_effectors),
+        states=tuple(state for part in parts for state in part.states),
+        disabled_pairs=tuple(pair for part in parts for pair in part.disabled_pairs),
+        virtual_joints=tuple(joint for part in parts for joint in part.virtual_joints),
+        passive_joints=tuple(joint for part in parts for joint in part.passive_joints),
+    )
+
+
+def _with_subgroups(description: Description, name: str) -> list[Group]:
+    found = {name: find_group(description, name)}
+    pending = [name]
+    while pending:
+        for sub in found[pending.pop()].subgroups:
+            if sub not in found:
+                found[sub] = find_group(description, sub)
+                pending.append(sub)
+    return list(found.values())
+
+
+def _nonempty_groups(groups: tuple[Group, ...]) -> set[str]:
+    kept = {group.name for group in groups if group.links or group.joints or group.chains}
+    while True:
+        grown = kept | {group.name for group in groups if kept.intersection(group.subgroups)}
+        if grown == kept:
+            return kept
+        kept = grown
+
+
+def _limb_ends(topology: Topology) -> list[str]:
+    reach = _longest_branches(topology)
+    ends: list[str] = []
+    pending = [topology.root]
+    while pending:
+        link, own = pending.pop(), 0
+        above = topology.parent_joint[link]
+        if above is not None:
+            own = _limb_axes(above)
+        while True:
+            moving = [joint for joint in topology.child_joints[link] if joint.name in reach]
+            if len(moving) != 1:
+                break
+            link = moving[0].child
+            own += _limb_axes(moving[0])
+        if not moving:
+            ends.append(_rigid_end(topology, link))
+        elif own > max(reach[joint.name] for joint in moving):
+            ends.append(link)
+        else:
+            pending.extend(joint.child for joint in reversed(moving))
+    return ends
+
+
+def _rigid_end(topology: Topology, link: str) -> str:
+    while len(topology.child_joints[link]) == 1:
+        link = topology.child_joints[link][0].child
+    return link
+
+
+def _longest_branches(topology: Topology) -> dict[str, int]:
+    """Per joint that moves or leads to one that does: the most free axes on a way from it to the end of the tree."""
+    reach: dict[str, int] = {}
+    for joint in reversed(topology.order):
+        beyond = [reach[child.name] for child in topology.child_joints[joint.child] if child.name in reach]
+        if beyond or joint.axes:
+            reach[joint.name] = _limb_axes(joint) + max(beyond, default=0)
+    return reach
+
+
+def _limb_axes(joint: Joint) -> int:
+    return 0 if joint.traits.joins_world or joint.mimic is not None else joint.axes

@@ -1,0 +1,1 @@
+"""Readers of robot descriptions and of what goes with them, one format a file."""

@@ -1,0 +1,427 @@
+"""URDF becomes a Description.
+
+All of URDF's joint types are read, and beyond the standard, so that any robot of memetik can be written and read back:
+
+- joint types "spherical" and "cylindrical";
+- on any <joint>: rotation_order="xyz", swing_twist="true", reversed="true", and a child <anchor xyz="..."/>,
+  with the meaning they have in `memetik.robot.description.Joint`;
+- in <limit>: an attribute `acceleration`, and one number per axis in each attribute where the joint has several;
+- <memetik version="1"> below <robot>: joints in the form above, each with <replaces joint="..." link="..."/> entries
+  for the chain of plain joints that stands for it for the sake of other programs; and <base><origin .../></base>,
+  the pose of the root link in the world.
+
+What the standard leaves open: numbers of 1e9 and beyond in limits mean no limit; a velocity of 0 means none is stated,
+as exporters write it; a <limit> with neither lower nor upper leaves the position free. A planar joint without <axis>
+moves in its x-y plane, as every other program has it, although the standard's default axis is x.
+
+The reader has two modes. A strict reading raises the first error. A tolerant reading, for the doctor, reports every
+defect as a finding, goes on with what can be read, and keeps the places of links, joints and their parts.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from memetik.errors import DescriptionError, GeometryError, suggest
+from memetik.files.xml_tree import Element, parse_xml
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from memetik.geometry.transforms import pose, rotation_from_quaternion, rotation_from_rpy, unit
+from memetik.robot.description import Description, Geometry, Inertial, Joint, Link, Mimic
+from memetik.robot.findings import Place, Places, Report
+from memetik.robot.joint_kinds import JOINT_KINDS, JointTraits, joint_kind
+from memetik.robot.readers.mesh_paths import MeshFinder, SearchPath
+from memetik.robot.readers.tolerant import TolerantReader
+from memetik.robot.validate import MAX_LINKS
+
+EXTENSION_VERSION = "1"
+UNIT_TOLERANCE = 1e-3
+"""Axes written with three or four digits count as unit vectors."""
+
+logger = logging.getLogger(__name__)
+
+Color = tuple[float, float, float, float]
+Limits = dict[str, tuple[float, ...]]
+
+_ELEMENTS = {
+    "robot": ("link", "joint", "material", "transmission", "gazebo", "memetik", "mujoco", "ros2_control", "sensor"),
+    "link": ("inertial", "visual", "collision", "sensor", "gazebo", "self_collision_checking", "contact"),
+    "joint": (
+        *("origin", "parent", "child", "axis", "limit", "mimic", "dynamics", "calibration", "safety_controller"),
+        *("anchor", "gazebo", "hardwareInterface"),
+    ),
+}
+"""The elements that URDF, simulators and memetik know inside others."""
+
+_LIMITS = {
+    "limit": {name: name for name in ("lower", "upper", "velocity", "acceleration", "effort")},
+    "safety_controller": {"soft_lower_limit": "soft_lower", "soft_upper_limit": "soft_upper"},
+}
+"""Element and attribute of each limit."""
+
+
+def read_urdf(
+    text: str | bytes, *, folder: str | None = None, search_path: SearchPath = (), source: str = ""
+) -> Description:
+    """Read URDF text. Meshes are looked for from `folder` (of the file) and in `search_path`.
+
+    The result says what the text says; whether that is a robot is the business of `memetik.robot.validate`.
+    """
+    root = parse_xml(text, source or "the URDF text")
+    return read_urdf_element(root, folder=folder, search_path=search_path, source=source)
+
+
+def read_urdf_element(
+    root: Element, *, folder: str | None = None, search_path: SearchPath = (), source: str = ""
+) -> Description:
+    """Read a parsed URDF."""
+    meshes = MeshFinder(folder, search_path)
+    reader = _Reader(meshes)
+    description = reader.robot(root, source)
+    meshes.report(description.name)
+    if reader.dropped:
+        dropped = reader.dropped
+        shown = "; ".join(dropped[:6]) + (f"; and {len(dropped) - 6} more" if len(dropped) > 6 else "")
+        logger.warning("robot %r: left out %s.", description.name, shown)
+    return description
+
+
+@dataclass(slots=True)
+class Reading:
+    """A description as far as it can be read, where its parts are written, and the limits as they are written.
+
+    `limits` has an entry per joint of a known type: by name, one value per axis, without those that the text leaves
+    out. Links and joints whose names cannot be read have the name "", and so have the ends of joints.
+    """
+
+    description: Description
+    places: Places
+    limits: dict[int, Limits] = field(default_factory=dict)
+    """By the identity of the joint."""
+    refused: bool = False
+    """Whether a strict reading refuses the text."""
+
+
+def read_urdf_tolerantly(root: Element, meshes: MeshFinder, report: Report, file: str) -> Reading:
+    """Read what can be read of a parsed URDF, and report what cannot."""
+    reader = _Reader(meshes, report, file)
+    description = reader.robot(root, file)
+    reader.places.add(description, Place(file, root.line, "robot"))
+    return Reading(description, reader.places, reader.limits_written, reader.refused)
+
+
+class _Reader(TolerantReader):
+    def __init__(self, meshes: MeshFinder, report: Report | None = None, file: str = ""):
+        super().__init__(report, file)
+        self.meshes = meshes
+        self.colors: dict[str, Color] = {}
+        self.limits_written: dict[int, Limits] = {}
+
+    def robot(self, root: Element, source: str) -> Description:
+        what = source or "the URDF text"
+        if root.tag != "robot":
+            raise DescriptionError(f"{what} starts with <{root.tag}>; a URDF starts with <robot>.")
+        count = sum(child.tag in ("link", "joint") for child in root.children)
+        if count > 2 * MAX_LINKS:
+            raise DescriptionError(f"{what} has {count} links and joints; at most {MAX_LINKS} of each are accepted.")
+        name = self.text(root, "name", "robot")
+        if not root.attributes.get("name", "").strip():
+            self.note("missing-name", root, "the robot has no name.", 'Write <robot name="...">.')
+        self.check_children(root)
+        self.read_materials(root)
+        links, joints = [], []
+        for child in root.children:
+            if child.tag == "link":
+                links.append(self.link(child))
+            elif child.tag == "joint":
+                joints.append(self.joint(child))
+            elif child.tag.startswith("xacro:"):
+                message = f"{what} holds {child.label}: it is xacro, not URDF. Load it from a file that ends in .xacro."
+                self.refuse(child.error(message))
+        if not links and self.report is None:
+            hint = " It may only define macros, for another file to include." if source.endswith(".xacro") else ""
+            raise DescriptionError(f"{what} has no <link>.{hint}", "no-links")
+        base = pose()
+        extension = root.first("memetik")
+        if extension is not None:
+            self.owner = "memetik"
+            both = links, joints
+            links, joints = self.attempt(lambda: self.with_extended_joints(extension, *both), both)
+            placed = extension.first("base")
+            base = self.origin(placed) if placed is not None else base
+        return Description(name=name, links=tuple(links), joints=tuple(joints), base=base, source=source)
+
+    def with_extended_joints(
+        self, extension: Element, links: list[Link], joints: list[Joint]
+    ) -> tuple[list[Link], list[Joint]]:
+        """Put the joints of a <memetik> block in the place of the plain joints and links that stand for them."""
+        version = extension.text("version")
+        if version != EXTENSION_VERSION:
+            message = f"{extension.label} has version {version!r}; this memetik reads version {EXTENSION_VERSION!r}."
+            raise extension.error(message)
+        at: dict[str, Joint] = {}
+        gone_joints: set[str] = set()
+        gone_links: set[str] = set()
+        for element in extension.all("joint"):
+            replaced = list(element.all("replaces"))
+            if not replaced:
+                raise element.error(f"{element.label} in <memetik> needs a <replaces joint=...>.", "missing-element")
+            at[replaced[0].text("joint")] = self.joint(element)
+            gone_joints.update(entry.text("joint") for entry in replaced)
+            gone_links.update(entry.text("link") for entry in replaced if "link" in entry.attributes)
+        restored = [at.get(joint.name, joint) for joint in joints if joint.name in at or joint.name not in gone_joints]
+        return [link for link in links if link.name not in gone_links], restored
+
+    # joints
+
+    def joint(self, element: Element) -> Joint:
+        """A <joint>, in standard URDF or in the extended form."""
+        name = self.named(element)
+        stated = self.text(element, "type")
+        kind = joint_kind(stated)
+        if kind is None and stated:
+            message = f"{element.label} has type {stated!r}; {suggest(stated, JOINT_KINDS)}"
+            self.refuse(element.error(message, "unknown-joint-type"), "Write one of URDF's joint types.")
+        traits = JOINT_KINDS[kind or "revolute"]
+        anchor = element.first("anchor")
+        written = self.limits(element, traits)
+        joint = Joint(
+            name=name,
+            kind=kind or "revolute",
+            parent=self.joint_end(element, "parent"),
+            child=self.joint_end(element, "child"),
+            origin=self.origin(element),
+            axis=self.axis(element, traits),
+            anchor=self.triple(anchor, "xyz") if anchor is not None else (0.0, 0.0, 0.0),
+            mimic=self.mimic(element) if traits.axes else None,
+            rotation_order=self.text(element, "rotation_order", "xyz"),
+            swing_twist=self.attempt(lambda: element.flag("swing_twist"), False),
+            reversed=self.attempt(lambda: element.flag("reversed"), False),
+            **_limits_in_force(element, traits, written),
+        )
+        if kind is not None and self.report is not None:
+            self.limits_written[id(joint)] = written
+            self.mark(written, element.first("limit") or element.first("safety_controller") or element)
+        return self.mark(joint, element)
+
+    def joint_end(self, element: Element, tag: str) -> str:
+        end = element.first(tag)
+        if end is None:
+            self.refuse(element.error(f"{element.label} has no <{tag} link=...>.", "missing-element"))
+            return ""
+        return self.text(end, "link")
+
+    def axis(self, element: Element, traits: JointTraits) -> tuple[float, float, float]:
+        x, y, z = (0.0, 0.0, 1.0) if traits.in_plane else (1.0, 0.0, 0.0)
+        stated = element.first("axis") if traits.axes else None
+        if stated is not None:
+            x, y, z = self.triple(stated, "xyz", (x, y, z))
+            length = math.hypot(x, y, z)
+            if self.report is not None and traits.has_axis and length > 0.0 and abs(length - 1.0) > UNIT_TOLERANCE:
+                message = f"the axis {x:g} {y:g} {z:g} of {self.owner} has length {length:.4g}, not 1"
+                remedy = f"Write {x / length:.9g} {y / length:.9g} {z / length:.9g}."
+                self.note("unnormalised-axis", element, f"{message}; readers disagree on such axes.", remedy)
+        return unit((x, y, z)) or (0.0, 0.0, 0.0)
+
+    def mimic(self, element: Element) -> Mimic | None:
+        mimic = element.first("mimic")
+        followed = self.text(mimic, "joint") if mimic is not None else ""
+        if mimic is None or not followed:
+            return None
+        multiplier, offset = self.number(mimic, "multiplier", 1.0), self.number(mimic, "offset", 0.0)
+        return self.mark(Mimic(followed, multiplier, offset), mimic)
+
+    def limits(self, element: Element, traits: JointTraits) -> Limits:
+        """The limits as they are written, one value per axis."""
+        written: Limits = {}
+        for tag, names in _LIMITS.items():
+            holder = element.first(tag)
+            if holder is not None and traits.axes:
+                found = {name: self.per_axis(holder, attribute, len(traits.axes)) for attribute, name in names.items()}
+                written |= {name: values for name, values in found.items() if values is not None}
+        return written
+
+    def per_axis(self, element: Element, attribute: str, count: int) -> tuple[float, ...] | None:
+        values = self.attempt(lambda: element.limits(attribute), None)
+        if values is None or len(values) == count:
+            return values
+        if len(values) == 1:
+            return values * count
+        message = f"{element.label} has {len(values)} numbers in {attribute!r}; one, or one for each of {count} axes,"
+        self.refuse(element.error(f"{message} is needed.", "not-a-number"))
+        return None
+
+    # links
+
+    def link(self, element: Element) -> Link:
+        name = self.named(element)
+        owner = self.owner
+        inertial = self.inertial(element, owner)
+        collisions = self.geometries(element, "collision", owner)
+        visuals = self.geometries(element, "visual", owner)
+        self.owner = owner
+        return self.mark(Link(name, inertial, collisions, visuals), element)
+
+    def inertial(self, link: Element, owner: str) -> Inertial | None:
+        element = link.first("inertial")
+        if element is None:
+            return None
+        self.owner = f"inertial of {owner}"
+        mass, inertia = element.first("mass"), element.first("inertia")
+        if mass is None:
+            self.drop("missing-element", element, f"the <inertial> of {link.label}", "it has no <mass>")
+            return None
+        placement = self.origin(element)
+        matrix = np.zeros((3, 3))
+        if inertia is None:
+            self.note("missing-element", element, f"the {self.owner} has no <inertia>.", "Write its six moments.")
+        else:
+            pairs = ("xx", "xy", "xz", "yy", "yz", "zz")
+            xx, xy, xz, yy, yz, zz = (self.number(inertia, f"i{pair}", 0.0) for pair in pairs)
+            matrix[:] = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+        rotation = placement[:3, :3]
+        matrix = rotation @ matrix @ rotation.T
+        matrix = 0.5 * (matrix + matrix.T)
+        matrix.setflags(write=False)
+        x, y, z = (float(v) for v in placement[:3, 3])
+        kilograms = self.attempt(lambda: mass.number("value"), None)
+        return self.mark(Inertial(kilograms, (x, y, z), matrix), element) if kilograms is not None else None
+
+    def geometries(self, link: Element, tag: str, owner: str) -> tuple[Geometry, ...]:
+        geometries = []
+        for element in link.all(tag):
+            self.owner = f"{tag} of {owner}"
+            holder = element.first("geometry")
+            shapes = holder.children if holder is not None else []
+            what = f"a <{tag}> of {link.label}"
+            if not shapes:
+                self.drop("missing-element", element, what, "it has no shape")
+                continue
+            shape_element = next((shape for shape in shapes if shape.tag in _SHAPES), shapes[0])
+            try:
+                shape = self.attempt(lambda of=shape_element: _shape(of, self.meshes), None)
+            except GeometryError as error:
+                self.drop("bad-shape", element, what, str(error).rstrip("."))
+                continue
+            if shape is not None:
+                color = self.attempt(lambda of=element.first("material"): self.color(of), None)
+                geometry = Geometry(shape, self.origin(element), self.text(element, "name", ""), color)
+                geometries.append(self.mark(geometry, element))
+        return tuple(geometries)
+
+    def read_materials(self, root: Element) -> None:
+        """Colours by material name: those of the robot, and those that links define in passing."""
+        holders = [root, *(visual for link in root.all("link") for visual in link.all("visual"))]
+        for material in (material for holder in holders for material in holder.all("material")):
+            name, color = self.text(material, "name", ""), material.first("color")
+            rgba = self.attempt(lambda of=color: _rgba(of) if of is not None else None, None)
+            if name and rgba is not None:
+                self.colors.setdefault(name, rgba)
+
+    def color(self, material: Element | None) -> Color | None:
+        color = material.first("color") if material is not None else None
+        if color is not None:
+            return _rgba(color)
+        return self.colors.get(material.text("name", "")) if material is not None else None
+
+    # parts of elements, and what is wrong with them
+
+    def named(self, element: Element) -> str:
+        """The name of a link or joint, which owns what is found from now on."""
+        self.owner = element.tag
+        name = self.text(element, "name")
+        self.owner = f"{element.tag} {name!r}"
+        self.check_children(element)
+        return name
+
+    def origin(self, element: Element) -> np.ndarray:
+        origin = element.first("origin")
+        if origin is None:
+            return pose()
+        position = self.triple(origin, "xyz")
+        if "quat_xyzw" in origin.attributes:
+            return pose(self.attempt(lambda: _rotation(origin, element), np.eye(3)), position)
+        angles = self.triple(origin, "rpy")
+        if self.report is not None and any(abs(v) > 2 * math.pi + 1e-3 and abs(v - round(v)) < 1e-6 for v in angles):
+            written = " ".join(f"{v:g}" for v in angles)
+            message = f"the origin of {self.owner} has rpy {written}, which is more than a turn in radians and a whole"
+            self.note("degrees", origin, f"{message} number.", "Angles are in radians: multiply degrees by pi/180.")
+        return pose(rotation_from_rpy(*angles), position)
+
+    def check_children(self, element: Element) -> None:
+        known = _ELEMENTS[element.tag]
+        for child in element.children if self.report is not None else ():
+            # Elements with a namespace are extensions by design.
+            if child.tag not in known and ":" not in child.tag:
+                message = f"<{child.tag}> in {self.owner} is not part of URDF and is ignored."
+                self.note("unknown-element", child, message, suggest(child.tag, known))
+
+
+def _limits_in_force(element: Element, traits: JointTraits, written: Limits) -> Limits:
+    """What written limits mean."""
+    limits, count = dict(written), len(traits.axes)
+    limit = element.first("limit")
+    stated = [limit.attributes.get(name, "").split() for name in ("lower", "upper")] if limit is not None else []
+    # A single number for a joint that moves freely in several ways is an exporter's filler, not a limit.
+    filler = traits.in_urdf and count > 1 and all(len(words) <= 1 for words in stated)
+    if filler or not traits.bounded:
+        limits.pop("lower", None)
+        limits.pop("upper", None)
+    elif "lower" in limits or "upper" in limits:
+        limits = {"lower": (0.0,) * count, "upper": (0.0,) * count} | limits
+    for name in ("velocity", "acceleration"):
+        if name in limits:
+            limits[name] = tuple(v if v != 0.0 else math.inf for v in limits[name])
+    lower, upper = limits.pop("soft_lower", None), limits.pop("soft_upper", None)
+    if lower is not None and upper is not None and all(a < b for a, b in zip(lower, upper, strict=True)):
+        limits["soft_lower"], limits["soft_upper"] = lower, upper
+    return limits
+
+
+def _shape(element: Element, meshes: MeshFinder) -> Shape:
+    if element.tag not in _SHAPES:
+        raise GeometryError(f"shape <{element.tag}> in line {element.line} is unknown; {suggest(element.tag, _SHAPES)}")
+    return _SHAPES[element.tag](element, meshes)
+
+
+def _box(element: Element, _: MeshFinder) -> Shape:
+    x, y, z = element.numbers("size", 3)
+    return Box((x, y, z))
+
+
+def _mesh(element: Element, meshes: MeshFinder) -> Shape:
+    uri, scale = element.text("filename"), element.numbers("scale", None, (1.0, 1.0, 1.0))
+    if len(scale) not in (1, 3):
+        message = f"{element.label} has {len(scale)} numbers in 'scale'; one or three are needed."
+        raise element.error(message, "not-a-number")
+    x, y, z = scale * 3 if len(scale) == 1 else scale
+    return Mesh(uri, meshes.find(uri), (x, y, z))
+
+
+_SHAPES: dict[str, Callable[[Element, MeshFinder], Shape]] = {
+    "box": _box,
+    "sphere": lambda element, _: Sphere(element.number("radius")),
+    "cylinder": lambda element, _: Cylinder(element.number("radius"), element.number("length")),
+    "capsule": lambda element, _: Capsule(element.number("radius"), element.number("length")),
+    "mesh": _mesh,
+}
+
+
+def _rgba(element: Element) -> Color:
+    values = element.numbers("rgba", None)
+    if len(values) not in (3, 4):
+        raise element.error(f"{element.label} has {len(values)} numbers in 'rgba'; four are needed.", "not-a-number")
+    r, g, b, a = (*values, 1.0)[:4]
+    return (r, g, b, a)
+
+
+def _rotation(origin: Element, element: Element) -> np.ndarray:
+    x, y, z, w = origin.numbers("quat_xyzw", 4)
+    length = math.sqrt(x * x + y * y + z * z + w * w)
+    if length < 1e-6:
+        raise origin.error(f"{origin.label} of {element.label} has a quaternion of length zero.", "bad-pose")
+    return rotation_from_quaternion(w / length, x / length, y / length, z / length)

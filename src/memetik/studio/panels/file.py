@@ -1,0 +1,122 @@
+"""The tab with files: the robot, saving and loading, undo and redo, the script; and what is drawn."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from memetik.errors import InvalidInputError
+from memetik.robot import bundled
+from memetik.studio.panels.panel import NONE, Panel
+from memetik.studio.session.files import SUFFIX
+from memetik.studio.session.session import State
+
+ROBOT_SUFFIXES = (".urdf", ".xacro", ".xml")
+
+
+class FilePanel(Panel):
+    """Robot, session files, history, script, and display."""
+
+    TITLE: ClassVar[str] = "File"
+
+    def _build(self, state: State) -> None:
+        gui, studio, session = self._gui, self._studio, self._session
+        with gui.add_folder("History"):
+            self._buttons("History", ("Undo", "Redo"), lambda which: getattr(session, which.lower())())
+            self._last = gui.add_markdown("")
+        with gui.add_folder("Session"):
+            self._name = gui.add_text("File", "session.json", hint="Below the folder that the studio was started in.")
+            self._button("Save", "device-floppy", self._saved_as, self._name)
+            self._button("Load", "folder-open", self.load, studio.add_file_list("Saved", (SUFFIX,)))
+            self._button("Copy as Python", "brand-python", self._show_script)
+        with gui.add_folder("Robot"):
+            self._robot = gui.add_dropdown("Robot", self._robots(_shown(state)), initial_value=_shown(state))
+            self._button("Open robot", "robot", self.open_robot, self._robot)
+        with gui.add_folder("Display"):
+            self._meshes = gui.add_checkbox("Links", True)
+            self._see_through = gui.add_checkbox("See-through", False)
+            self._skeleton = gui.add_checkbox("Skeleton", False)
+            self._axes = gui.add_checkbox("Joint axes and limits", False)
+            self._spheres = gui.add_checkbox("Sphere model", False, hint="What the search takes for the links.")
+            self._grid = gui.add_checkbox("Floor grid", True)
+            for box in (self._meshes, self._see_through, self._skeleton, self._axes, self._spheres, self._grid):
+                studio.when(box.on_update, self._draw)
+            self._button("Look at the robot", "camera", studio.reset_camera)
+        studio.when(gui.add_command("Undo", hotkey="Z", modifier="cmd/ctrl").on_trigger, session.undo)
+        studio.when(gui.add_command("Redo", hotkey="Y", modifier="cmd/ctrl").on_trigger, session.redo)
+
+    def refresh(self, state: State, q: np.ndarray) -> None:
+        session = self._session
+        undo = f"Undo takes back: {session.undoable}" if session.undoable else "Nothing to undo"
+        redo = f". Redo: {session.redoable}." if session.redoable else "."
+        self._last.content = undo + redo
+
+    def use_robot(self, state: State) -> None:
+        self._robot.options = self._robots(_shown(state))
+        self._robot.value = _shown(state)
+        self._draw()
+
+    def _saved_as(self, name: str) -> None:
+        path = self._studio.folder.path(name, (SUFFIX,))
+        if not path.parent.is_dir():
+            raise InvalidInputError(f"there is no folder {str(path.parent.name)!r} to save {path.name!r} in.")
+        self._session.save(path)
+        self._studio.list_files()
+        self._studio.say(f"{name} is saved.")
+
+    def load(self, name: str) -> None:
+        """Takes over a file below the folder."""
+        if name == NONE:
+            raise InvalidInputError("there is no session below this folder yet; save one first.")
+        from memetik.solve.problem_file import load_problem
+
+        path = self._studio.folder.path(name, (SUFFIX,))
+        problem = load_problem(path)
+        self._check_robot(problem.robot)
+        if problem.scene is not None:
+            self._studio.folder.path(problem.scene)
+        self._session.load(path)
+        self._name.value = name
+
+    def open_robot(self, source: str) -> None:
+        """Another robot: bundled, or a file below the folder."""
+        self._check_robot(source)
+        self._session.use_robot(source)
+
+    def _check_robot(self, source: str) -> None:
+        """Robots that the page may name: bundled ones, files below the folder, and the one the studio began with."""
+        if not bundled.known(source) and not (source and source == self._studio.state.source):
+            self._studio.folder.path(source, ROBOT_SUFFIXES)
+
+    def _show_script(self) -> None:
+        from viser import Icon
+
+        client = self._studio.client
+        if client is None:
+            return
+        script = self._session.script()
+        gui = client.gui
+        modal = gui.add_modal("This session in Python")
+        with modal:
+            gui.add_markdown(f"```python\n{script}```")
+            download = gui.add_button("Download", icon=Icon.DOWNLOAD)
+            close = gui.add_button("Close", color="gray")
+        download.on_click(lambda _: client.send_file_download("session.py", script.encode()))
+        close.on_click(lambda _: modal.close())
+
+    def _draw(self) -> None:
+        studio, view = self._studio, self._studio.robot_view
+        view.show_meshes(self._meshes.value, 0.35 if self._see_through.value else None)
+        view.show_skeleton(self._skeleton.value, studio.shown)
+        view.show_axes(self._axes.value)
+        view.show_spheres(self._spheres.value)
+        studio.grid.visible = self._grid.value
+
+    def _robots(self, source: str) -> tuple[str, ...]:
+        files = self._studio.folder.files(ROBOT_SUFFIXES)
+        return tuple(dict.fromkeys([*bundled.names(), *files, source]))
+
+
+def _shown(state: State) -> str:
+    return state.source or state.robot.name

@@ -1,0 +1,1 @@
+"""What the studio holds and does, without a browser."""

@@ -1,0 +1,166 @@
+"""Pairs left unchecked: from SRDF, neighbours, and by sampling, which must not change from call to call."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from memetik.collision.allowed_pairs import (
+    PairRule,
+    adjacent_pairs,
+    checked_pairs,
+    count_collisions,
+    default_pairs,
+    pairs_never_within,
+    propose_allowed,
+    srdf_pairs,
+)
+from memetik.collision.exact import CollisionModel
+from memetik.errors import UnknownNameError
+from memetik.geometry.shapes import Box, Sphere
+from memetik.geometry.transforms import transform
+from memetik.robot.description import Description, Geometry, Joint, Link
+from memetik.robot.robot import Robot, load_robot
+from memetik.scene.scene import Scene
+
+pytest.importorskip("coal")
+
+
+def arm() -> Robot:
+    """base - upper - (elbow, no shape) - fore - hand; hand's shape is so large that it always meets upper's."""
+    links = (
+        Link("base", collisions=(Geometry(Box((0.1, 0.1, 0.1))),)),
+        Link("upper", collisions=(Geometry(Sphere(0.2)),)),
+        Link("elbow"),
+        Link("fore", collisions=(Geometry(Sphere(0.05)),)),
+        Link("hand", collisions=(Geometry(Sphere(0.3)),)),
+        Link("far", collisions=(Geometry(Sphere(0.01)),)),
+    )
+
+    def turn(name, parent, child, place):
+        return Joint(name, "revolute", parent, child, transform(place), (0.0, 1.0, 0.0), lower=(-2.0,), upper=(2.0,))
+
+    joints = (
+        turn("j1", "base", "upper", (0, 0, 0.3)),
+        Joint("fix", "fixed", "upper", "elbow", transform((0, 0, 0.2))),
+        turn("j2", "elbow", "fore", (0, 0, 0.0)),
+        turn("j3", "fore", "hand", (0, 0, 0.1)),
+        turn("j4", "base", "far", (0, 50.0, 0.0)),
+    )
+    return Robot(Description("arm", links, joints))
+
+
+def test_neighbours_are_found_across_links_without_shapes():
+    assert adjacent_pairs(arm()) == {("base", "upper"), ("fore", "upper"), ("fore", "hand"), ("base", "far")}
+
+
+def test_sampling_sorts_pairs_into_always_never_and_sometimes():
+    proposal = propose_allowed(arm(), samples=300, rng=1)
+    assert proposal.adjacent == adjacent_pairs(arm())
+    assert proposal.always == {("hand", "upper")}
+    assert ("far", "hand") in proposal.never
+    assert ("far", "upper") in proposal.never
+    assert set(proposal.sometimes) == {("base", "hand")}
+    assert 0.0 < proposal.sometimes["base", "hand"] < 1.0
+    assert proposal.reasons()["hand", "upper"] == "Default"
+    assert proposal.reasons()["far", "hand"] == "Never"
+    assert ("base", "hand") not in proposal.pairs
+
+
+def test_the_share_of_colliding_configurations_is_right():
+    robot = arm()
+    configurations = robot.random(1, 300)
+    poses = robot.pose(["hand", "base"], configurations)
+    local = np.einsum("nij,nj->ni", np.swapaxes(poses[:, 1, :3, :3], 1, 2), poses[:, 0, :3, 3] - poses[:, 1, :3, 3])
+    gap = np.linalg.norm(np.maximum(np.abs(local) - 0.05, 0.0), axis=1)
+    assert propose_allowed(robot, samples=300, rng=1).sometimes["base", "hand"] == pytest.approx((gap < 0.3).mean())
+
+
+def test_the_same_rng_gives_the_same_proposal():
+    first, second = (propose_allowed(load_robot("panda"), samples=300, rng=5) for _ in range(2))
+    assert first == second
+    assert first != propose_allowed(load_robot("panda"), samples=300, rng=6)
+
+
+def test_srdf_pairs_and_neighbours_are_the_default():
+    robot = load_robot("panda")
+    assert srdf_pairs(robot)
+    assert default_pairs(robot) == srdf_pairs(robot) | adjacent_pairs(robot)
+    assert ("panda_link0", "panda_link1") in default_pairs(robot)
+    assert CollisionModel(robot).allowed == default_pairs(robot)
+
+
+def test_without_srdf_links_that_always_collide_are_left_out_too():
+    assert default_pairs(arm()) == adjacent_pairs(arm()) | {("hand", "upper")}
+    assert CollisionModel(arm()).pairs == {("base", "fore"), ("base", "hand"), *FAR_PAIRS}
+
+
+FAR_PAIRS = {("far", "fore"), ("far", "hand"), ("far", "upper")}
+
+
+def test_pairs_by_hand_are_of_known_names():
+    robot = arm()
+    assert checked_pairs(robot, [("upper", "base")]) == {("base", "upper")}
+    assert checked_pairs(robot, [("upper", "cup")], known=["cup"]) == {("cup", "upper")}
+    with pytest.raises(UnknownNameError, match="did you mean 'upper'"):
+        checked_pairs(robot, [("uper", "base")])
+
+
+def test_sampled_configurations_are_within_the_limits():
+    robot = load_robot("panda")
+    configurations = robot.random(3, 200)
+    assert (configurations >= robot.lower).all()
+    assert (configurations <= robot.upper).all()
+    assert np.ptp(configurations, axis=0) == pytest.approx(robot.upper - robot.lower, rel=0.1)
+
+
+def test_pairs_that_are_never_near_are_far_apart_in_other_configurations_too():
+    robot = load_robot("panda")
+    never = pairs_never_within(robot, 0.01)
+    assert never
+    assert not never & default_pairs(robot)
+    model = CollisionModel(robot, None, allowed=default_pairs(robot))
+    counts = model.count_collisions(robot.random(77, 400))
+    assert not any(counts[pair] for pair in never)
+
+
+@pytest.mark.parametrize("name", ["panda", "ur10"])
+def test_without_coal_the_fast_model_is_sure_of_what_it_says(name, monkeypatch):
+    robot = load_robot(name)
+    q = robot.random(3, 200)
+    exact = count_collisions(robot, q)
+    assert exact.least == exact.most
+    monkeypatch.setitem(sys.modules, "coal", None)
+    fast = count_collisions(robot, q)
+    assert set(fast.most) == set(exact.most)
+    assert all(count >= exact.most[pair] for pair, count in fast.most.items())
+    assert all(count <= exact.least[pair] for pair, count in fast.least.items())
+    assert fast.always <= exact.always
+    assert fast.never <= exact.never
+    assert len(fast.never) >= 5
+
+
+def test_without_coal_pairs_that_always_overlap_are_found_by_the_fast_model(monkeypatch):
+    with_coal = default_pairs(arm())
+    monkeypatch.setitem(sys.modules, "coal", None)
+    assert default_pairs(arm()) == with_coal
+    assert propose_allowed(arm(), samples=50).always == {("hand", "upper")}
+
+
+def test_the_pair_rule_leaves_out_what_is_allowed_attached_or_links_alone():
+    scene = Scene()
+    scene.add_sphere("ball", 0.1)
+    scene.attach("cup", Sphere(0.05), link="hand", touch="fore")
+    scene.allow("ball", "base")
+    rule = PairRule.in_scene(frozenset({("fore", "hand")}), scene.snapshot(), True)
+    assert rule.checks("ball", "hand")
+    assert rule.checks("hand", "upper")
+    assert rule.checks("cup", "upper")
+    assert not rule.checks("ball", "base")
+    assert not rule.checks("hand", "fore")
+    assert not rule.checks("cup", "hand")
+    assert not rule.checks("fore", "cup")
+    alone = PairRule.in_scene(frozenset(), scene.snapshot(), False)
+    assert not alone.checks("hand", "upper")
+    assert alone.checks("hand", "ball")
+    assert alone.checks("cup", "upper")
