@@ -137,8 +137,8 @@ NOT_IN_PYTHON = {"contact_ticks"}
 """Counts that only serve the profile."""
 
 NOT_IN_SOLUTION = {"ending", "island", "generation", "answers", "collision_free"}
-"""Fields of an outcome that others read: `solve_all` reads the answers, `select=` whether one is collision-free, tests and
-batches the rest."""
+"""Fields of an outcome that others read: `solve_all` reads the answers, `select=` whether one is collision-free,
+tests and batches the rest."""
 
 
 def test_every_field_of_an_outcome_is_bound_and_told_by_a_solution() -> None:
