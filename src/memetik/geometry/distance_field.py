@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import Any, TypedDict, Unpack, cast
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -17,10 +17,8 @@ from numpy.typing import ArrayLike
 from memetik import _core
 from memetik.errors import GeometryError, InvalidInputError
 from memetik.geometry import cache
+from memetik.geometry.closed_surface import InsideTest
 from memetik.geometry.shapes import MAX_COORDINATE, TriangleMesh
-
-if TYPE_CHECKING:
-    from memetik.geometry.closed_surface import InsideTest
 
 DEFAULT_CELLS = 200
 """Fine cells along the longest edge of a mesh, where no resolution is asked for."""

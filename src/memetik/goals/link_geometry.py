@@ -6,21 +6,19 @@ import os
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik import _core
 from memetik.errors import GoalError, UnknownNameError
+from memetik.geometry.shapes import SceneShape, Shape, TriangleMesh
 from memetik.goals.arguments import Array
 from memetik.goals.compiler import GoalCompiler
 from memetik.goals.line_plane import PlaceGoal
-
-if TYPE_CHECKING:
-    from memetik.geometry.shapes import SceneShape, Shape, TriangleMesh
-    from memetik.robot.robot import Robot
-    from memetik.scene.scene_object import SceneObject
+from memetik.robot.robot import Robot
+from memetik.scene.scene_object import SceneObject
 
 _Hull = tuple[np.ndarray, np.ndarray, np.ndarray]  # as the core takes it
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from memetik.errors import GoalError, InvalidInputError, MemetikError, suggest
 from memetik.files.atomic import write_whole
@@ -35,9 +35,7 @@ from memetik.goals.losses import Loss
 from memetik.robot.robot import Robot, load_robot
 from memetik.scene.scene import Scene
 from memetik.solve.methods.parameters import changed_fields
-
-if TYPE_CHECKING:
-    from memetik.solve.problem import Problem
+from memetik.solve.problem import Problem
 
 SCHEMA = "memetik.problem/1"
 

@@ -10,21 +10,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from memetik.bench.run.worker_pool import WorkerPool
 from memetik.errors import InvalidInputError
 from memetik.goals import AlignAxis, Position
+from memetik.robot.robot import Robot
+from memetik.scene.scene import Scene
 from memetik.solve.options import SolveKeywords
 from memetik.solve.problem import Problem
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from memetik.robot.robot import Robot
-    from memetik.scene.scene import Scene
 
 MOST_CELLS = 4_000_000
 BATCH = 2048

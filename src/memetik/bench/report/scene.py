@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +20,9 @@ from memetik.bench.report.viewer import (
     robot_parts,
     scene_parts,
 )
-
-if TYPE_CHECKING:
-    from memetik.bench.run.store import Store
-    from memetik.bench.scenarios import Scenario
-    from memetik.robot.robot import Robot
+from memetik.bench.run.store import Store
+from memetik.bench.scenarios import Scenario
+from memetik.robot.robot import Robot
 
 REACHED, SOMETIMES, MISSED, OUT = "#2ca02c", "#f2b01e", "#d62728", "#8a8f98"
 LEGEND = (("solved in all trials", REACHED), ("in some", SOMETIMES), ("missed", MISSED), ("unreachable", OUT))

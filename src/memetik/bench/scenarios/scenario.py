@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from memetik.goals.base import Goal
 from memetik.goals.pose import Orientation, Pose, Position
 from memetik.robot.robot import Robot
 from memetik.scene.scene import Scene
-
-if TYPE_CHECKING:
-    from memetik.solve.problem import Problem
+from memetik.solve.problem import Problem
 
 REACHABLE, NOT_FOUND, UNKNOWN = 1, 0, -1
 """Values of `Scenario.reachable`: a configuration is known, a long search found none, nobody has looked."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -22,9 +22,7 @@ from memetik.errors import DescriptionError, InvalidInputError, MemetikError
 from memetik.files.atomic import write_whole
 from memetik.files.toml_writer import to_toml
 from memetik.robot.readers.config_file import SCHEMA, RobotConfig
-
-if TYPE_CHECKING:
-    from memetik.robot.robot import Robot
+from memetik.robot.robot import Robot
 
 STAGES = ("doctor", "load", "limits", "self-collision", "spheres", "inverse kinematics", "planning")
 DEFAULT_VELOCITY = {True: 1.0, False: 0.1}

@@ -5,15 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from memetik.motion.timing.trajectory import Trajectory
 from memetik.robot.robot import Robot
 from memetik.studio.session.session import State, scene_of
-
-if TYPE_CHECKING:
-    from memetik.motion.timing.trajectory import Trajectory
 
 
 class Player:

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from memetik.bench.reach.study import ReachResult, ReachSetup
+from memetik.bench.report.viewer import Part
 from memetik.errors import InvalidInputError
+from memetik.geometry.shapes import TriangleMesh
 from memetik.goals.base import Goal
 from memetik.robot.robot import Robot, load_robot
 from memetik.scene.scene import Scene
 from memetik.studio.session.files import Folder
-
-if TYPE_CHECKING:
-    from memetik.bench.reach.study import ReachResult, ReachSetup
-    from memetik.bench.report.viewer import Part
-    from memetik.geometry.shapes import TriangleMesh
 
 GREEN = (34, 197, 94)
 COLORS = {

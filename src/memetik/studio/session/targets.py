@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +18,8 @@ from memetik.errors import GoalError
 from memetik.geometry.transforms import inverse, transform
 from memetik.goals.base import Goal
 from memetik.robot.robot import Robot
+from memetik.scene.scene_object import SceneObject
 from memetik.solve.problem_file import goal_classes
-
-if TYPE_CHECKING:
-    from memetik.scene.scene_object import SceneObject
 
 _DIRECTIONS = (g.AlignAxis, g.Cone, g.AvoidDirection)
 
