@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik.bench.run.worker_pool import WorkerPool
+from memetik.collision.fast import FastModel
 from memetik.errors import InvalidInputError
 from memetik.goals import AlignAxis, Position
 from memetik.robot.robot import Robot
@@ -110,8 +111,6 @@ class _Work:
     @cached_property
     def obstacles(self) -> Any:
         """The robot against itself and the scene; None where neither counts, or where it has no shapes."""
-        from memetik.collision.fast import FastModel
-
         shaped = any(link.collisions for link in self.robot.description.links)
         if not shaped or not (self.self_collision or self.scene):
             return None

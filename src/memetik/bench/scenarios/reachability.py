@@ -60,8 +60,6 @@ def _holds(draft: TargetDraft, verifier: Verifier, kept: Mapping[str, np.ndarray
 
 
 def _search(draft: TargetDraft, verifier: Verifier, progress: Progress | None) -> tuple[np.ndarray, np.ndarray]:
-    from memetik.solve.problem import Problem
-
     problem = Problem(draft.robot, draft.goals, scene=draft.scene, self_collision=draft.self_collision)
     count = len(draft.targets[0])
     reachable = np.full(count, NOT_FOUND, dtype=np.int8)

@@ -21,8 +21,10 @@ from memetik._moved import serve_old_names
 from memetik.errors import DescriptionError, InvalidInputError, MemetikError
 from memetik.files.atomic import write_whole
 from memetik.files.toml_writer import to_toml
+from memetik.motion.planning.pipeline import plan
+from memetik.robot import bundled
 from memetik.robot.readers.config_file import SCHEMA, RobotConfig
-from memetik.robot.robot import Robot
+from memetik.robot.robot import Robot, load_robot
 
 STAGES = ("doctor", "load", "limits", "self-collision", "spheres", "inverse kinematics", "planning")
 DEFAULT_VELOCITY = {True: 1.0, False: 0.1}
@@ -130,8 +132,6 @@ class _BringUp:
         return self._found(not counts["error"], summary, details, **counts)
 
     def load(self) -> Stage:
-        from memetik.robot.robot import Robot, load_robot
-
         try:
             robot = load_robot(self.source, srdf=self.srdf, search_path=self.search_path)
             self.group = self.group or _only_arm(robot)
@@ -226,7 +226,6 @@ class _BringUp:
 
     def plan(self) -> Stage:
         from memetik.goals.pose import Pose
-        from memetik.motion.planning.pipeline import plan
 
         part = self.part
         configurations = _free_configurations(part, self.options.get("motions", 20) + 1, self.rng + 1)
@@ -246,8 +245,6 @@ class _BringUp:
 
     def text(self, path: Path) -> str:
         """The file; paths in it are relative to its folder."""
-        from memetik.robot import bundled
-
         folder, source = path.resolve().parent, self.source
         source = source if source in bundled.names() else _portable(source, folder)
         robot: dict[str, str | list[str]] = {"source": source}

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from memetik.errors import InvalidInputError
+from memetik.motion.planning.pipeline import plan
 from memetik.motion.timing.rest_segments import at_rest, straight
 from memetik.motion.timing.trajectory import Trajectory, join
 from memetik.robot.robot import Robot
@@ -113,8 +114,6 @@ class Recovery:
         return join(parts)
 
     def _planned(self, q: np.ndarray, goal: np.ndarray) -> Onwards:
-        from memetik.motion.planning.pipeline import plan
-
         assert self.robot is not None
         found = plan(self.robot, goal, scene=self.scene, start=q)
         if found.trajectory is None:

@@ -251,8 +251,6 @@ class Simulation:
 
     def _rebuild(self, still: Mapping[str, SceneObject]) -> None:
         """The same state in a model with other fixed objects. Loose ones that are attached now stay loose here."""
-        from memetik.scene.scene import Scene
-
         old, old_data, q, velocity = self.physics, self.data, self.q, self.velocity
         around = Scene(still.values())
         for name in old.loose:

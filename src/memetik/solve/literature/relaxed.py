@@ -216,8 +216,6 @@ class Rows:
     goals."""
 
     def __init__(self, problem: Problem):
-        from memetik.solve.problem import Problem
-
         hard = [goal for goal in problem.goals if goal.priority == HARD]
         if any(goal.is_open for goal in problem.goals if goal.priority != HARD):
             raise GoalError("relaxed takes open targets of hard goals only: state the targets of soft goals.")

@@ -126,8 +126,6 @@ class RelaxedStream:
         robot = self.problem.robot
         if not any(link.collisions for link in robot.description.links):
             return None
-        from memetik.collision.fast import FastModel
-
         return FastModel(robot, None, "tight")
 
     def measure(self, q: np.ndarray) -> float:

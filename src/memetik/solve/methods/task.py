@@ -264,8 +264,6 @@ class SearchTask:
     @cached_property
     def hard_terms(self) -> HardTerms:
         """The hard goals term by term, with this solve's targets filled in."""
-        from memetik.solve.hard_terms import HardTerms
-
         return HardTerms.of(self.instance.inputs, self.configuration, np.zeros(len(self.problem.terms)))
 
     @cached_property

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from memetik.motion.planning.pipeline import plan
 from memetik.motion.timing.trajectory import Trajectory
 from memetik.robot.robot import Robot
 from memetik.studio.session.session import State, scene_of
@@ -80,8 +81,6 @@ class WaypointPlan:
 
 def plan_waypoints(state: State) -> WaypointPlan:
     """Plans through the waypoints of a session, one after another, at rest in each."""
-    from memetik.motion.planning.pipeline import plan
-
     scene = scene_of(state) if state.scene.objects else None
     passed = [state.configurations[name] for name in state.waypoints]
     whole: Trajectory | None = None

@@ -22,6 +22,7 @@ from memetik.geometry.shapes import SceneShape
 from memetik.geometry.transforms import as_pose
 from memetik.goals.base import Goal
 from memetik.goals.pose import Pose
+from memetik.robot import bundled
 from memetik.robot.robot import Robot, load_robot
 from memetik.scene.scene import Scene, SceneSnapshot
 from memetik.studio.session.targets import GoalEntry, dragged, following, fresh_goal
@@ -341,8 +342,6 @@ def _beginning(source: str, robot: Robot, scene: Scene | None) -> State:
 
 def _source_of(robot: Robot) -> str:
     """The name that a robot is loaded by; empty where there is none, as for a part of one."""
-    from memetik.robot import bundled
-
     return robot.name if bundled.known(robot.name) and load_robot(robot.name) == robot else ""
 
 

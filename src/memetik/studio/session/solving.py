@@ -163,8 +163,6 @@ class LiveSolver:
         return ClearanceReport(contacts, float(distance), pair, points)
 
     def _exact(self, state: State, self_collision: bool) -> CollisionModel:
-        from memetik.collision.exact import CollisionModel
-
         if state.robot is not self._modelled:
             self._models, self._modelled = {}, state.robot
         if self_collision not in self._models:

@@ -15,6 +15,7 @@ import numpy as np
 
 from memetik import goals as g
 from memetik.errors import GoalError
+from memetik.geometry.shapes import TriangleMesh
 from memetik.geometry.transforms import inverse, transform
 from memetik.goals.base import Goal
 from memetik.robot.robot import Robot
@@ -175,8 +176,6 @@ def _joint_value(robot: Robot, link: str, q: np.ndarray) -> Goal:
 
 
 def _project(link: str, scene: Iterable[SceneObject]) -> Goal:
-    from memetik.geometry.shapes import TriangleMesh
-
     for item in scene:
         if isinstance(item.shape, TriangleMesh) and item.link is None:
             return g.ProjectOntoSurface(link, surface=item.shape, surface_pose=item.pose)
