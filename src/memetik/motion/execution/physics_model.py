@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from memetik.collision.allowed_pairs import default_pairs
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.geometry.shapes import Plane
 from memetik.motion.execution.physics_shapes import GeomWriter, Setting, mujoco, wxyz
@@ -186,8 +187,6 @@ class _Builder:
 
     def exclude_pairs(self) -> None:
         """Links that may overlap do not push each other; objects allowed to touch do: they have surfaces."""
-        from memetik.collision.allowed_pairs import default_pairs
-
         shaped = {link.name for link in self.robot.description.links if link.collisions}
         allowed = default_pairs(self.robot) | (self.scene.allowed if self.scene is not None else frozenset())
         for first, second in sorted(allowed):
