@@ -30,7 +30,16 @@ LARGEST_WHEEL = 8_000_000
 EXPECTED = ("memetik/__init__.pyi", "memetik/py.typed", "memetik/_core.pyi", "memetik/cli/__main__.py")
 """Files that a wheel must hold, beside the core."""
 
-METADATA = ("Name", "Version", "Summary", "License-Expression", "Requires-Python", "Keywords", "Classifier", "Project-URL")
+METADATA = (
+    "Name",
+    "Version",
+    "Summary",
+    "License-Expression",
+    "Requires-Python",
+    "Keywords",
+    "Classifier",
+    "Project-URL",
+)
 
 
 def main() -> int:
@@ -45,7 +54,9 @@ def main() -> int:
         built = build_wheel(source, Path(folder))
         wheel = repair_wheel(built, out)
         checks.say("source distribution", source.stat().st_size < LARGEST_WHEEL, describe(source))
-        checks.say("wheel", wheel.stat().st_size < LARGEST_WHEEL, f"{describe(wheel)} (at most {LARGEST_WHEEL / 1e6} MB)")
+        checks.say(
+            "wheel", wheel.stat().st_size < LARGEST_WHEEL, f"{describe(wheel)} (at most {LARGEST_WHEEL / 1e6} MB)"
+        )
         checks.say("manylinux", "manylinux" in wheel.name, wheel.name)
         check_contents(wheel, checks)
         check_metadata(wheel, checks)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import typer
 
-if TYPE_CHECKING:
-    from memetik.goals.base import Goal
+from memetik.cli.goal_words import GoalCommand, json_goals, option_goals
+from memetik.goals.base import Goal
 
 Options = TypeVar("Options")
 
@@ -34,22 +34,22 @@ def _field(default: Any, info: Any) -> Any:
     return field(default=default, metadata=metadata)
 
 
-def command(verb: Callable[[Options], None]) -> Callable[..., None]:
-    """The function that typer calls for a verb: with a parameter for each field of the verb's options."""
+def add_command(group: typer.Typer, name: str, verb: Callable[[Options], None]) -> None:
+    """Adds a verb to a group: typer calls it with a parameter for each field of the verb's options."""
     (kind,) = (hint for name, hint in get_type_hints(verb).items() if name != "return")
     hints = get_type_hints(kind)
 
     def callback(**values: Any) -> None:
         verb(kind(**values))
 
-    callback.__name__, callback.__doc__ = verb.__name__, verb.__doc__
+    callback.__doc__ = verb.__doc__
     callback.__annotations__ = {entry.name: hints[entry.name] for entry in fields(kind)}
     callback.__signature__ = inspect.Signature([  # pyright: ignore[reportFunctionMemberAccess]
         inspect.Parameter(entry.name, inspect.Parameter.KEYWORD_ONLY, default=entry.metadata["typer"],
                           annotation=hints[entry.name])
         for entry in fields(kind)
     ])  # fmt: skip
-    return callback
+    group.command(name, cls=GoalCommand if issubclass(kind, GoalOptions) else None)(callback)
 
 
 JSON_OPTION = typer.Option(False, "--json", help="Print JSON instead of text.")
@@ -95,8 +95,6 @@ class GoalOptions:
     @property
     def goals(self) -> list[Goal]:
         """The goals, in the order of the options above."""
-        from memetik.cli.goal_words import json_goals, option_goals
-
         return [*option_goals(self.pose, self.position, self.orientation, self.align), *json_goals(self.goal)]
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import matplotlib.image
 import typer
 
 from memetik.cli.options import argument, json_option, option, rng_option
 from memetik.cli.output import print_json, print_table
-
-if TYPE_CHECKING:
-    from memetik.motion.execution.driver import Driver
-    from memetik.motion.tasks.report import StepReport, TaskReport
-    from memetik.motion.tasks.sequencer import Sequencer
+from memetik.errors import InvalidInputError, suggest
+from memetik.files.named_values import as_number, named_words
+from memetik.motion.execution.driver import Driver
+from memetik.motion.execution.faults import DropsPoints, StopsEarly, TakesFewPoints
+from memetik.motion.tasks.report import StepReport, TaskReport
+from memetik.motion.tasks.sequencer import Sequencer
+from memetik.motion.tasks.task_file import load_task, teach
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +36,6 @@ class RunOptions:
 
 
 def run(options: RunOptions) -> None:
-    """Run a task. Exit code 0 if all of it was done and every object is where it should be, 1 if not."""
-    from memetik.motion.tasks.sequencer import Sequencer
-    from memetik.motion.tasks.task_file import load_task
-
     read = load_task(options.task)
     sequencer = Sequencer(
         read, options.driver, real_time=options.real_time, wrap=lambda d: _spoiled(d, options.fault, options.rng),
@@ -56,10 +55,6 @@ def run(options: RunOptions) -> None:
 
 
 def _spoiled(driver: Driver, faults: list[str], rng: int) -> Driver:
-    from memetik.errors import InvalidInputError, suggest
-    from memetik.files.named_values import as_number, named_words
-    from memetik.motion.execution.faults import DropsPoints, StopsEarly, TakesFewPoints
-
     for name, number in named_words(faults).items():
         value = None if number is None else as_number(number, f"--fault {name}")
         if name == "stops-early":
@@ -75,8 +70,6 @@ def _spoiled(driver: Driver, faults: list[str], rng: int) -> Driver:
 
 
 def _teach(driver: Driver, name: str, path: str, as_json: bool) -> None:
-    from memetik.motion.tasks.task_file import teach
-
     values = dict(zip(driver.joint_names, driver.state().q.tolist(), strict=True))
     teach(path, name, values)
     if as_json:
@@ -123,10 +116,6 @@ def _described(name: str, report: TaskReport) -> dict[str, Any]:
 
 
 def _save_picture(sequencer: Sequencer, path: str) -> None:
-    from memetik.errors import InvalidInputError
-
     if sequencer.simulation is None:
         raise InvalidInputError("a picture is made of a simulation; run the task with --driver simulation.")
-    import matplotlib.image
-
     matplotlib.image.imsave(path, sequencer.simulation.render(960, 720))

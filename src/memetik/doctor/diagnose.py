@@ -14,6 +14,7 @@ from memetik.doctor.semantics import check_semantics
 from memetik.doctor.subject import Subject
 from memetik.errors import DescriptionError, MemetikError
 from memetik.files.xml_tree import Element, parse_xml
+from memetik.robot import bundled
 from memetik.robot.description import Description, Joint, Semantics
 from memetik.robot.findings import Finding, Place, Report
 from memetik.robot.load import load_description, read_bytes
@@ -87,8 +88,6 @@ class _Examination:
             self.report.add("not-a-robot", Place(self.file, root.line, root.tag), message, "Give a robot description.")
 
     def is_bundled(self) -> bool:
-        from memetik.robot import bundled
-
         return self.path is not None and bundled.known(self.path)
 
     def content(self) -> bytes | str | None:

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypedDict, TypeGuard, TypeVar
 
 from memetik.errors import DescriptionError, InvalidInputError, UnknownNameError, suggest
 from memetik.files.xml_tree import MAX_BYTES, Element, parse_xml
+from memetik.robot import bundled
 from memetik.robot.description import Description, EndEffector, Group, NamedState, Semantics, VirtualJoint
 from memetik.robot.readers.limits_file import apply_joint_limits, with_default_accelerations
 from memetik.robot.readers.mesh_paths import SearchPath
@@ -97,8 +98,6 @@ def _read(source: RobotSource, arguments: dict[str, Any], folders: SearchPath) -
 
 
 def _read_name_or_path(source: str, arguments: dict[str, Any], folders: SearchPath) -> tuple[Description, str | None]:
-    from memetik.robot import bundled
-
     if not source.strip():
         raise InvalidInputError("the source of a robot is an empty text; give a name, a path or URDF text.")
     try:

@@ -19,6 +19,9 @@ from memetik.robot.description import Description, Geometry, Inertial, Semantics
 from memetik.robot.groups import group_end_effectors
 from memetik.robot.kinematics import Kinematics
 from memetik.robot.limits import AxisLimits, JointLimits
+from memetik.robot.load import load_description
+from memetik.robot.readers.dh import DhTable
+from memetik.robot.urdf_writer import write_urdf
 
 if TYPE_CHECKING:
     from memetik.robot.load import LoadOptions, RobotSource
@@ -171,8 +174,6 @@ class Robot(Kinematics):
 
     def to_urdf(self, *, meshes: Literal["found", "given"] = "found") -> str:
         """URDF text. Joints that URDF does not have are written in the way the URDF writer documents."""
-        from memetik.robot.urdf_writer import write_urdf
-
         return write_urdf(self.description, meshes=meshes)
 
     def show(self, q: ArrayLike | None = None, scene: Scene | None = None, *, height: int = 480) -> Picture:
@@ -225,8 +226,6 @@ def load_robot(
     use_soft_limits: takes the description's soft limits where they are tighter.
     options: those of `memetik.robot.load.load_description`: srdf=, arguments=, search_path=, joint_limits=.
     """
-    from memetik.robot.load import load_description
-
     description = load_description(source, **options)
     return Robot(description, limit_margin=limit_margin, use_soft_limits=use_soft_limits)
 
@@ -255,8 +254,6 @@ def robot_from_dh(
     joint_names, link_names: joint1, joint2, ... and base, link1, link2, ... where not given.
     base: pose of the robot in the world; tool: pose of a further link "tool" in the last frame.
     """
-    from memetik.robot.readers.dh import DhTable
-
     named = joint_names, link_names
     return Robot(DhTable(table, convention, limits, kinds, velocity, columns, name, *named, base, tool).description())
 

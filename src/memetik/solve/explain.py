@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from memetik.solve.demands import shortage_of
 from memetik.solve.hard_terms import HardTerms
 from memetik.solve.reach_proofs import proof_of
 from memetik.solve.relaxations import helpful
-
-if TYPE_CHECKING:
-    from memetik.solve.solution import Solution
+from memetik.solve.solution import Solution
 
 SOLVED = "solved"
 APPROXIMATE = "approximate"

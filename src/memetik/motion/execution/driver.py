@@ -9,18 +9,15 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError, MemetikError, UnknownNameError
+from memetik.motion.execution.simulation import Simulation
 from memetik.motion.timing.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from memetik.motion.execution.simulation import Simulation
-    from memetik.robot.robot import Robot
+from memetik.robot.robot import Robot
 
 
 class DriverError(MemetikError):

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent import futures
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -26,10 +26,8 @@ from memetik.motion.execution.recovery import Recovery
 from memetik.motion.planning.plan import Plan
 from memetik.motion.timing.rest_segments import split
 from memetik.motion.timing.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from memetik.robot.robot import Robot
-    from memetik.scene.scene import Scene
+from memetik.robot.robot import Robot
+from memetik.scene.scene import Scene
 
 logger = logging.getLogger(__name__)
 

@@ -16,19 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from memetik.collision.allowed_pairs import default_pairs
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.geometry.shapes import Plane
 from memetik.motion.execution.physics_shapes import GeomWriter, Setting, mujoco, wxyz
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from memetik.robot.robot import Robot
-    from memetik.scene.scene import Scene
+from memetik.robot.robot import Robot
+from memetik.scene.scene import Scene
 
 DENSITY = 700.0
 """Of links and loose objects that state no mass, kg/m^3: metal castings with air in them, wood."""
@@ -190,8 +188,6 @@ class _Builder:
 
     def exclude_pairs(self) -> None:
         """Links that may overlap do not push each other; objects allowed to touch do: they have surfaces."""
-        from memetik.collision.allowed_pairs import default_pairs
-
         shaped = {link.name for link in self.robot.description.links if link.collisions}
         allowed = default_pairs(self.robot) | (self.scene.allowed if self.scene is not None else frozenset())
         for first, second in sorted(allowed):

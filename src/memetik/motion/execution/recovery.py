@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from memetik.errors import InvalidInputError
+from memetik.motion.planning.pipeline import plan
 from memetik.motion.timing.rest_segments import at_rest, straight
 from memetik.motion.timing.trajectory import Trajectory, join
-
-if TYPE_CHECKING:
-    from memetik.robot.robot import Robot
-    from memetik.scene.scene import Scene
+from memetik.robot.robot import Robot
+from memetik.scene.scene import Scene
 
 _STEP = 0.01  # seconds between configurations that are checked on a trajectory's way
 _DEFAULT_VELOCITY, _DEFAULT_ACCELERATION = 1.0, 5.0
@@ -115,8 +114,6 @@ class Recovery:
         return join(parts)
 
     def _planned(self, q: np.ndarray, goal: np.ndarray) -> Onwards:
-        from memetik.motion.planning.pipeline import plan
-
         assert self.robot is not None
         found = plan(self.robot, goal, scene=self.scene, start=q)
         if found.trajectory is None:

@@ -26,9 +26,11 @@ import numpy as np
 
 from memetik.errors import InvalidInputError, MemetikError
 from memetik.files.schema import Table, Value, parse_table
-from memetik.motion.execution.driver import Driver, DriverError, DriverState, most_points, wait
+from memetik.motion.execution.driver import Driver, DriverError, DriverState, SimulatedDriver, most_points, wait
+from memetik.motion.execution.simulation import Simulation
 from memetik.motion.timing.trajectory import Trajectory
 from memetik.motion.timing.trajectory_file import from_dict
+from memetik.robot.robot import load_robot
 
 SCHEMA = "memetik.driver/1"
 MAX_BYTES = 8_000_000
@@ -211,10 +213,6 @@ def _decoded(line: bytes) -> Table:
 def main() -> None:
     """A test server: a robot under physics."""
     import argparse
-
-    from memetik.motion.execution.driver import SimulatedDriver
-    from memetik.motion.execution.simulation import Simulation
-    from memetik.robot.robot import load_robot
 
     parser = argparse.ArgumentParser(description="Serve a simulated arm to TcpDriver, on the loopback interface.")
     parser.add_argument("robot", help="bundled name, or path of a description")
