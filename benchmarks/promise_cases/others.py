@@ -78,9 +78,28 @@ def driver_serves_a_stop_beside_idle_clients() -> tuple[bool, str]:
     return seen >= 1, f"{seen} stop served beside two idle clients"
 
 
+def capsules_arrive_elsewhere() -> tuple[bool, str]:
+    """All collision shapes of a written robot arrive in Pinocchio, and come back here as they were."""
+    import pinocchio
+
+    robot = mk.load_robot("ur5")
+    text = robot.to_urdf()
+    geometry = pinocchio.buildGeomFromUrdfString(
+        pinocchio.buildModelFromXML(text), text, pinocchio.GeometryType.COLLISION
+    )
+    parts = text.count("<collision")
+    shapes, again = (
+        [part.shape for link in one.description.links for part in link.collisions]
+        for one in (robot, mk.load_robot(text))
+    )
+    seen = f"{geometry.ngeoms} of {parts} parts of {len(shapes)} bodies arrive"
+    return geometry.ngeoms == parts >= len(shapes) and again == shapes, seen
+
+
 CASES: list[tuple[str, Case]] = [
     ("pictures: links listed child first, robots without joints", children_first),
     ("driver: a number that is not finite", driver_outlives_a_bad_number),
     ("driver: a web page", driver_refuses_web_pages),
     ("driver: stop beside idle clients", driver_serves_a_stop_beside_idle_clients),
+    ("files: capsules in other readers of URDF", capsules_arrive_elsewhere),
 ]
