@@ -57,6 +57,7 @@ class BenchOptions:
     grace: float | None = option(None, "Seconds after the timeout until a solver is ended.", show_default="1")
     budget: float | None = option(None, "Seconds after which no further target is begun.")
     cluster: str | None = option(None, "Run on a dask cluster: its address, or 'local'.")
+    tls: Path | None = option(None, "Folder with ca.pem, cert.pem and key.pem of a cluster at tls://host:port.")
     retry: bool = option(False, "Ask again where a solver hung, crashed or raised.", "--retry")
     as_json: bool = json_option()
 
@@ -79,7 +80,9 @@ def run(options: BenchOptions) -> None:
     store, chosen, outcome = options.store, options.chosen(), None
     try:
         with TerminalRunProgress() as progress:
-            outcome = run_benchmark(chosen, store, progress, cluster=options.cluster, retry=options.retry)
+            outcome = run_benchmark(
+                chosen, store, progress, cluster=options.cluster, tls=options.tls, retry=options.retry
+            )
     except KeyboardInterrupt:
         print("memetik: interrupted.", file=sys.stderr)
     lines = []

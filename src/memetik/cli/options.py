@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 import typer
@@ -104,6 +105,7 @@ class ClusterOptions:
 
     cluster: str | None = option(None, "Address of a dask scheduler, or 'local'.")
     workers: int | None = option(None, "Processes of a local cluster.", min=1)
+    tls: Path | None = option(None, "Folder with ca.pem, cert.pem and key.pem of a cluster at tls://host:port.")
 
 
 @dataclass(frozen=True, kw_only=True)

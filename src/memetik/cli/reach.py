@@ -99,11 +99,11 @@ def reach(options: ReachOptions) -> None:
     robots = [mk.load_robot(name, search_path=options.search_path) for name in (options.robot, *options.also)]
     if is_map:
         robot, scene = _map_subject(robots[0], options)
-        with worker_pool(options.cluster, options.workers) as workers:
+        with worker_pool(options.cluster, options.workers, tls=options.tls) as workers:
             _map(robot, scene, options, workers)
         return
     survey = _survey(robots, options)
-    with worker_pool(options.cluster, options.workers) as workers:
+    with worker_pool(options.cluster, options.workers, tls=options.tls) as workers:
         (_study if options.place is None else _place)(survey, options, workers)
 
 

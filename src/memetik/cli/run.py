@@ -23,7 +23,7 @@ from memetik.motion.tasks.task_file import load_task, teach
 class RunOptions:
     task: str = argument(..., "Task file (TOML).")
     driver: str = option(
-        "simulation", '"simulation" (physics), "exact" (without), or the address of a driver: tcp://host:port.'
+        "simulation", '"simulation" (physics), "exact" (without), or the address of a driver: tcp://TOKEN@host:port.'
     )
     real_time: float | None = option(None, "Speed relative to the wall clock; as fast as it can by default.")
     fault: list[str] = option([], "Spoil the driver: stops-early, drops-points, few-points=N; repeatable.")

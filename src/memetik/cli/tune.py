@@ -66,7 +66,7 @@ def tune(options: TuneOptions) -> None:
     space = space_of(start, options.only, dict(parse_range(text) for text in options.bounds))
     setting = _setting(options)
     with (
-        worker_pool(options.cluster, options.workers) as workers,
+        worker_pool(options.cluster, options.workers, tls=options.tls) as workers,
         progress_bar("tuning", options.trials) as advance,
     ):
         found = run_tuning(

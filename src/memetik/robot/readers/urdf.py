@@ -7,8 +7,8 @@ All of URDF's joint types are read, and beyond the standard, so that any robot o
   with the meaning they have in `memetik.robot.description.Joint`;
 - in <limit>: an attribute `acceleration`, and one number per axis in each attribute where the joint has several;
 - <memetik version="1"> below <robot>: joints in the form above, each with <replaces joint="..." link="..."/> entries
-  for the chain of plain joints that stands for it for the sake of other programs; and <base><origin .../></base>,
-  the pose of the root link in the world.
+  for the chain of plain joints that stands for it for the sake of other programs; <capsule .../>, which joins a
+  cylinder and two spheres (see `urdf_capsules`); and <base><origin .../></base>, the pose of the root in the world.
 
 What the standard leaves open: numbers of 1e9 and beyond in limits mean no limit; a velocity of 0 means none is stated,
 as exporters write it; a <limit> with neither lower nor upper leaves the position free. A planar joint without <axis>
@@ -36,6 +36,7 @@ from memetik.robot.findings import Place, Places, Report
 from memetik.robot.joint_kinds import JOINT_KINDS, JointTraits, joint_kind
 from memetik.robot.readers.mesh_paths import MeshFinder, SearchPath
 from memetik.robot.readers.tolerant import TolerantReader
+from memetik.robot.readers.urdf_capsules import CapsulePlaces, capsule_places, joined_capsules
 from memetik.robot.validate import MAX_LINKS
 
 EXTENSION_VERSION = "1"
@@ -119,6 +120,7 @@ class _Reader(TolerantReader):
         super().__init__(report, file)
         self.meshes = meshes
         self.colors: dict[str, Color] = {}
+        self.capsules: CapsulePlaces = {}
         self.limits_written: dict[int, Limits] = {}
 
     def robot(self, root: Element, source: str) -> Description:
@@ -133,6 +135,8 @@ class _Reader(TolerantReader):
             self.note("missing-name", root, "the robot has no name.", 'Write <robot name="...">.')
         self.check_children(root)
         self.read_materials(root)
+        extension = root.first("memetik")
+        self.capsules = self.attempt(lambda: capsule_places(extension), {})
         links, joints = [], []
         for child in root.children:
             if child.tag == "link":
@@ -146,7 +150,6 @@ class _Reader(TolerantReader):
             hint = " It may only define macros, for another file to include." if source.endswith(".xacro") else ""
             raise DescriptionError(f"{what} has no <link>.{hint}", "no-links")
         base = pose()
-        extension = root.first("memetik")
         if extension is not None:
             self.owner = "memetik"
             both = links, joints
@@ -261,8 +264,10 @@ class _Reader(TolerantReader):
         name = self.named(element)
         owner = self.owner
         inertial = self.inertial(element, owner)
-        collisions = self.geometries(element, "collision", owner)
-        visuals = self.geometries(element, "visual", owner)
+        collisions, visuals = (
+            joined_capsules(self.geometries(element, tag, owner), self.capsules.get((name, tag), frozenset()))
+            for tag in ("collision", "visual")
+        )
         self.owner = owner
         return self.mark(Link(name, inertial, collisions, visuals), element)
 
