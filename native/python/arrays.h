@@ -36,6 +36,13 @@ inline Array to_array(const double *values, std::initializer_list<size_t> shape)
   return array;
 }
 
+// The numbers of an array as they are now. What the core reads without the interpreter's lock is copied first, and the
+// copy is what is checked: another thread may write to the caller's array at any time.
+template <class Scalar>
+std::vector<Scalar> copied(const Input<Scalar> &array) {
+  return {array.data(), array.data() + array.size()};
+}
+
 inline nanobind::object to_numpy(const std::vector<double> &values) {
   return nanobind::cast(to_array(values.data(), {values.size()}));
 }
