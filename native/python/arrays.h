@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "python/gil.h"
 #include "tree/tree.h"
 
 namespace memetik {

@@ -167,28 +167,32 @@ class Batch {
     std::atomic<size_t> next{0};
     std::atomic<bool> stop{false};
     const auto work = [&](bool main) {
-      std::vector<BatchElement> elements(chunk);
-      std::vector<const double *> pointers(chunk * arrays_.size());
+      BatchShared shared = shared_;
       auto last = std::chrono::steady_clock::now();
-      for (size_t begin; !stop.load(std::memory_order_relaxed) && (begin = next.fetch_add(chunk)) < count_;) {
-        solve_range(begin, std::min(begin + chunk, count_), elements.data(), pointers.data(), outcome);
+      shared.callbacks.interrupted = [&stop, &last, main] {
         if (main && std::chrono::steady_clock::now() - last > std::chrono::milliseconds(50)) {
           last = std::chrono::steady_clock::now();
           if (has_signal()) stop.store(true);
         }
-      }
+        return stop.load(std::memory_order_relaxed);
+      };
+      std::vector<BatchElement> elements(chunk);
+      std::vector<const double *> pointers(chunk * arrays_.size());
+      for (size_t begin; !shared.callbacks.interrupted() && (begin = next.fetch_add(chunk)) < count_;)
+        solve_range(shared, begin, std::min(begin + chunk, count_), elements.data(), pointers.data(), outcome);
     };
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     on_threads(threads_, [&](int worker) {
-      if (worker == 0) return work(true);
+      if (worker == 0 || !snapshot_.exact) return work(worker == 0);
       // A thread that calls Python keeps one state there, so that what Python keeps per thread lasts as long.
-      nb::gil_scoped_acquire acquire;
-      nb::gil_scoped_release released;
+      const AcquiredGil acquired;
+      const ReleasedGil released;
       work(false);
     });
   }
 
-  void solve_range(size_t begin, size_t end, BatchElement *elements, const double **pointers, BatchOutcome &outcome) {
+  void solve_range(const BatchShared &shared, size_t begin, size_t end, BatchElement *elements, const double **pointers,
+                   BatchOutcome &outcome) {
     for (size_t i = begin; i < end; ++i) {
       BatchElement &element = elements[i - begin];
       const double **own = pointers + (i - begin) * arrays_.size();
@@ -203,7 +207,7 @@ class Batch {
       if (!guides_.empty()) element.guide = guides_[i], element.guide_point = guide_points_.data() + 3 * i;
       element.q = outcome.q.data() + i * dof_, element.errors = outcome.errors.data() + i * outcome.terms;
     }
-    solve_chunk(shared_, elements, end - begin);
+    solve_chunk(shared, elements, end - begin);
     for (size_t i = begin; i < end; ++i) {
       const BatchElement &e = elements[i - begin];
       outcome.cost[i] = e.cost, outcome.soft_cost[i] = e.soft_cost, outcome.seconds[i] = e.seconds;

@@ -71,7 +71,7 @@ class Query {
   template <class Ask>
   void run(const Ask &ask) const {
     const size_t bytes = kernels.scratch_bytes(tree, model.group_count + model.link_object_count);
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     AlignedMemory memory;
     char *const scratch = memory.get(bytes * size_t(threads_));
     share_rows(int64_t(rows()), threads_, [&](int64_t begin, int64_t end, int worker) {

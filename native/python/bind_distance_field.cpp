@@ -33,13 +33,13 @@ std::unique_ptr<FieldDraft> make_draft(Input<double> vertices, Input<int32_t> fa
     throw std::invalid_argument("resolution must be positive, padding not negative, both finite.");
   if (max_values < 1 || max_values > 2000000000) throw std::invalid_argument("max_values must be between 1 and 2e9.");
   const FieldOptions options{resolution, padding, offset, max_values, checked_threads(threads), sign};
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return std::make_unique<FieldDraft>(mesh.vertices.data(), mesh.faces.data(), mesh.face_count(), options);
 }
 
 Field finish_draft(FieldDraft &draft, const std::vector<bool> &free_regions) {
   const std::vector<uint8_t> flags(free_regions.begin(), free_regions.end());
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return std::make_shared<const DistanceField>(draft.finish(flags));
 }
 
@@ -73,7 +73,7 @@ void evaluate_field(const DistanceField &field, Input<double> points, Output val
   const FieldView view = field.view();
   double *const slope = gradient ? gradient->data() : nullptr;
   const int workers = checked_threads(threads);
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   share_rows(int64_t(count), workers, [&](int64_t begin, int64_t end, int) {
     active_collision_kernels().field(view, points.data(), value.data(), slope, begin, end);
   });
@@ -85,7 +85,7 @@ void mesh_distances(Input<double> vertices, Input<int32_t> faces, Input<double> 
   check_shape(points, "points", {count, 3});
   check_shape(out, "out", {count});
   const int workers = checked_threads(threads);
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   mesh_distance(mesh.vertices.data(), mesh.faces.data(), mesh.face_count(), points.data(), int64_t(count), out.data(),
                 workers);
 }
@@ -101,7 +101,7 @@ std::pair<std::vector<int>, std::vector<bool>> cover_balls(Input<double> centres
   const int workers = checked_threads(threads);
   BallCover cover;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     cover = cover_by_balls(centres.data(), radii.data(), int64_t(balls), samples.data(), margins.data(),
                            int64_t(points), workers);
   }
@@ -117,7 +117,7 @@ nb::tuple openings(Input<double> distance, double ratio) {
   const int64_t cells[3] = {int64_t(nx), int64_t(ny), int64_t(nz)};
   Openings found;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     found = find_openings(distance.data(), cells, ratio);
   }
   auto *labels = new std::vector<int32_t>(std::move(found.label));

@@ -22,7 +22,7 @@ namespace {
 
 std::shared_ptr<const Surface> make_surface(Input<double> vertices, Input<int32_t> faces, bool closed, double crease) {
   const Mesh mesh(vertices, faces);
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return std::make_shared<const Surface>(mesh.vertices.data(), int64_t(mesh.vertex_count()), mesh.faces.data(),
                                          mesh.face_count(), closed, crease);
 }

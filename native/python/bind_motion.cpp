@@ -48,7 +48,7 @@ class PythonQuery final : public MotionQuery {
 };
 
 bool is_interrupted() {
-  nb::gil_scoped_acquire acquire;
+  const AcquiredGil acquired;
   return PyErr_CheckSignals() != 0;
 }
 
@@ -79,14 +79,14 @@ void states(const MotionModel &model, Rows q, Rows spread, nb::ndarray<uint8_t, 
   const std::vector<double> own_q = copied(q), own_spread = copied(spread);
   check_finite(own_q.data(), own_q.size(), "q");
   check_finite(own_spread.data(), own_spread.size(), "spread");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   MotionChecker(model).states(own_q.data(), own_spread.data(), long(count), out.data());
 }
 
 double edge(const MotionModel &model, Rows a, Rows b) {
   const size_t dof = size_t(model.dof());
   const std::vector<double> from = checked_vector(a, "a", dof), to = checked_vector(b, "b", dof);
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return MotionChecker(model).edge(from.data(), to.data());
 }
 
@@ -100,7 +100,7 @@ PathResult search_in(const MotionModel &model, const PathRequest &request) {
   check_dof(model, request.start.size());
   PathResult result;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     MotionChecker checker(model);
     result = search_path(checker, request, is_interrupted);
   }
@@ -124,7 +124,7 @@ Array shorten_in(const MotionModel &model, const ShortcutRequest &request) {
   check_dof(model, request.weights.size());
   std::vector<double> points;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     MotionChecker checker(model);
     points = shorten_path(checker, request, is_interrupted);
   }
@@ -148,7 +148,7 @@ Array blends(const MotionModel &model, Rows points, Rows scale, double largest) 
   if (!(largest > 0 && largest <= 0.5)) throw std::invalid_argument("largest must be above 0 and at most 0.5.");
   std::vector<double> lengths;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     MotionChecker checker(model);
     lengths = blend_lengths(checker, own_points, own_scale.data(), largest);
   }
@@ -158,7 +158,7 @@ Array blends(const MotionModel &model, Rows points, Rows scale, double largest) 
 std::tuple<Array, Array> time_points(const TimingProblem &problem, const TimingRows &rows) {
   PathTiming timing;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     timing = time_path(problem, rows);
   }
   const size_t count = timing.times.size();

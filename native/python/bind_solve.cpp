@@ -76,7 +76,7 @@ class PythonBoundProblem {
     check_complete();
     Outcome outcome;
     {
-      nb::gil_scoped_release release;
+      const ReleasedGil released;
       outcome = memetik::solve(problem_, options_, inputs_, callbacks_);
     }
     return checked(std::move(outcome));
@@ -100,7 +100,7 @@ class PythonBoundProblem {
     bool fine;
     const BoundProblem &problem = bound();
     {
-      nb::gil_scoped_release release;
+      const ReleasedGil released;
       fine = problem.evaluate({own.data(), int(count), priority},
                               {cost.data(), soft_cost.data(), residuals ? residual->data() : nullptr,
                                jacobians ? jacobian->data() : nullptr});
@@ -124,7 +124,7 @@ class PythonBoundProblem {
     BoundProblem &problem = bound();
     Outcome outcome;
     {
-      nb::gil_scoped_release release;
+      const ReleasedGil released;
       outcome = problem.refine(own.data());
     }
     return checked(std::move(outcome));
@@ -197,7 +197,7 @@ class WarmSolve {
     inputs.rng = drawn;
     Outcome outcome;
     {
-      nb::gil_scoped_release release;
+      const ReleasedGil released;
       outcome = memetik::solve(problem_, options_, inputs, callbacks_);
     }
     if (outcome.ending == Ending::interrupted || PyErr_Occurred()) throw nb::python_error();

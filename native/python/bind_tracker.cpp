@@ -84,7 +84,7 @@ class BoundTracker {
     busy_ = true;
     bool done;
     {
-      nb::gil_scoped_release release;
+      const ReleasedGil released;
       done = tracker_->step(pointers_.data(), calls ? call_python : nullptr, &python);
     }
     busy_ = false;

@@ -25,7 +25,7 @@ class Predicates {
 
   // What the predicate says of a configuration; where it raises, `otherwise`, which ends the search.
   bool ask(nb::handle predicate, const double *q, bool otherwise) {
-    nb::gil_scoped_acquire acquire;
+    const AcquiredGil acquired;
     if (error_) return otherwise;
     try {
       return nb::cast<bool>(nb::bool_(predicate(to_numpy({q, q + dof_}))));
@@ -114,7 +114,7 @@ class TargetsAndSeed {
 };
 
 inline bool has_signal() {
-  nb::gil_scoped_acquire acquire;
+  const AcquiredGil acquired;
   return PyErr_CheckSignals() != 0;
 }
 
