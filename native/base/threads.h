@@ -16,10 +16,11 @@ namespace memetik {
 // Whether a thread has the memory that the system takes for what is its own. It takes that at some first use and ends
 // the process where there is none.
 inline bool has_memory_for_a_thread() {
-  constexpr size_t kOwnMemory = size_t(1) << 20;
-  void *own = std::malloc(kOwnMemory);
-  std::free(own);
-  return own != nullptr;
+  constexpr size_t kOwnMemory = size_t(1) << 20, kKept = size_t(1) << 15;
+  void *own = std::malloc(kOwnMemory), *kept = std::malloc(kKept);
+  const bool enough = own && kept;
+  std::free(own), std::free(kept);  // the smaller stays with the thread's part of the heap
+  return enough;
 }
 
 // Calls work(0) to work(workers - 1), 0 on the caller's thread and each other on one of its own, and returns when all
