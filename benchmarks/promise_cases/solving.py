@@ -193,6 +193,22 @@ def interrupted_batch() -> tuple[bool, str]:
     return late < 2.0 * timeout, f"interrupted {late:.2f} s after Ctrl-C, at {timeout} s for an element"
 
 
+def claims_of_impossibility() -> tuple[bool, str]:
+    """Targets that are reached by construction, by arms with fewer joints than demands, given up early."""
+    false, count = 0, 0
+    for name in ("youbot_arm", "ur5", "panda"):
+        robot = mk.load_robot(name)
+        if name == "ur5":
+            robot = robot.with_fixed({robot.joint_names[0]: 0.3})
+        tip = "panda_hand" if name == "panda" else robot.tip
+        problem = mk.Problem(robot, [mk.Pose(tip)])
+        for k in range(100):
+            found = problem.solve(robot.pose(tip, robot.random(k)), evaluations=3, method="ccd")
+            count += not found.success
+            false += not found.success and found.reason != "not found in time"
+    return false == 0 and count > 100, f"{false} of {count} failures were called impossible"
+
+
 CASES: list[tuple[str, Callable[[], tuple[bool, str]]]] = [
     ("a buffer that turns NaN during a solve", buffer_of_a_solve),
     ("a buffer that turns NaN during a batch", buffer_of_a_batch),
@@ -200,4 +216,5 @@ CASES: list[tuple[str, Callable[[], tuple[bool, str]]]] = [
     ("a daemon thread in the core at exit", daemon_at_exit),
     ("64 threads and little memory", few_megabytes),
     ("Ctrl-C in a batch", interrupted_batch),
+    ("claims that a feasible problem is impossible", claims_of_impossibility),
 ]
