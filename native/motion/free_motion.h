@@ -55,6 +55,7 @@ class MotionChecker final : public MotionQuery {
   void states(const double *q, const double *spread, long count, uint8_t *state);
   bool is_free(const double *q) override;
   bool is_edge_free(const double *a, const double *b) override { return edge(a, b) >= 1.0; }
+  bool is_edge_proved(const double *, const double *) override { return true; }  // is_edge_free proves it
   // 1 if the straight motion from a to b is proved free, else a time in [0, 1) at which it is not.
   double edge(const double *a, const double *b);
   // Whether the curve (1 - u)^2 a + 2 u (1 - u) b + u^2 c is proved free.
