@@ -101,8 +101,9 @@ def _solve(name: str, problem: PathProblem, share: Share, options: PathOptions) 
     planner.setup()
     # OMPL's own conditions: PRM asks from a thread of its own, which a Python function would keep waiting for the
     # interpreter's lock for ever.
-    until = base.timedPlannerTerminationCondition(min(share.left, share.seconds)), base.exactSolnPlannerTerminationCondition(definition)
-    planner.solve(base.plannerOrTerminationCondition(*until))
+    in_time = base.timedPlannerTerminationCondition(min(share.left, share.seconds))
+    until_solved = base.exactSolnPlannerTerminationCondition(definition)
+    planner.solve(base.plannerOrTerminationCondition(in_time, until_solved))
     took = time.perf_counter() - begin
     if not definition.hasExactSolution():
         return PathResult(False, reason="no path found in time", time=took)

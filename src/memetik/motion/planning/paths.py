@@ -236,7 +236,9 @@ class _Search:
                 if left <= 0.0 and attempt > 0:
                     ends.tried.append(f"{attempt} tries in all, {len(ends.problem.goals)} goals")
                     return PathResult(False, reason="no path found in time")
-                share = Share(max(left, 0.0)) if alone else Share(left, FIRST_TRY * 2**attempt, ends.problem.space.first_work * 2**attempt)
+                share, double = Share(max(left, 0.0)), 2**attempt
+                if not alone:
+                    share = Share(share.left, FIRST_TRY * double, ends.problem.space.first_work * double)
                 result = run(ends.problem, share, options)
                 ends.tried += result.tried
                 if result.planner != "straight":
