@@ -45,7 +45,8 @@ EXACT = "-exact"
 class PathResult:
     """`points` (N, dof) from the start to goal number `goal`; where there is none, `reason` says why.
 
-    tried: what was done, line by line. time: seconds. checks: configurations looked at by the native planners.
+    tried: what was done, line by line. time: seconds. checks: configurations looked at by the core's planners.
+    stages: their seconds for "search", "simplify" and "prove"; repairs: parts that had to be replaced to be proved.
     """
 
     success: bool
@@ -56,6 +57,8 @@ class PathResult:
     time: float = 0.0
     checks: int = 0
     tried: list[str] = field(default_factory=list[str])
+    stages: dict[str, float] = field(default_factory=dict[str, float])
+    repairs: int = 0
 
     def __bool__(self) -> bool:
         return self.success
@@ -298,6 +301,10 @@ def _native(name: str, exact: bool, problem: PathProblem, share: Share, options:
     if not found.tries:
         result.planner = "straight"
         result.tried.append("straight motion: free")
+    result.repairs = found.repairs
+    result.stages = {
+        "search": found.search_seconds, "simplify": found.simplify_seconds, "prove": found.prove_seconds
+    }  # fmt: skip
     if found.repairs:
         result.tried.append(f"{found.repairs} parts of the path were free at samples only, and replaced")
     return result
