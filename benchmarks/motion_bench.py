@@ -3,8 +3,8 @@
     python benchmarks/motion_bench.py ARCHIVE_OR_FOLDER [--sets box,cage] [--count 100] [--repeats 3] [--recheck all]
 
 ARCHIVE_OR_FOLDER holds scenes and requests as published, MoveIt's YAML (panda_problems.tar.bz2 of MotionBenchMaker).
-The robot is the panda of example-robot-data with its collision meshes, fingers open as in the problems. Times are the least
-of the repeats, in milliseconds and in the unit u (benchmarks/unit): search and simplification; the same with the
+The robot is the panda of example-robot-data with its collision meshes, fingers open as in the problems. Times are the
+least of the repeats, in milliseconds and in the unit u (benchmarks/unit): search and simplification; the same with the
 proof of the whole path; the call from Python; and a plan with its timing. Pinocchio and coal check the paths at steps
 of 4 mrad, and the timed motions at 1 kHz.
 """

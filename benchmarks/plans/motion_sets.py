@@ -47,7 +47,8 @@ def load_panda() -> tuple[mk.Robot, Path]:
     # Both fingers, as the second follows the first and narrows its limits.
     text = urdf.read_text().replace('upper="0.04"', f'upper="{FINGERS}"')
     robot = mk.load_robot(text, srdf=folder / "srdf" / "panda.srdf", search_path=[example_robots().parents[1]])
-    return robot, urdf
+    # Four goals need joint 4 where the manufacturer's first description had its limit.
+    return robot.with_limits({"panda_joint4": (-3.0718, 0.0175)}), urdf
 
 
 def read_problems(source: Path, robot: mk.Robot, sets: list[str] | None, count: int) -> Iterator[MotionProblem]:

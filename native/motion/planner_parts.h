@@ -56,12 +56,14 @@ class SearchBudget {
 
   // `found` while there is time left; the bound that is exceeded otherwise.
   PlannerEnd look() {
+    if (stopped_) return PlannerEnd::interrupted;
     if (work() > most_) return PlannerEnd::out_of_time;
     const auto now = Clock::now();
     if (std::chrono::duration<double>(now - begin_).count() > seconds_) return PlannerEnd::out_of_time;
     if (interrupted_ && now - asked_ > kBetweenSignals) {
       asked_ = now;
-      if (interrupted_()) return PlannerEnd::interrupted;
+      stopped_ = interrupted_();
+      if (stopped_) return PlannerEnd::interrupted;
     }
     return PlannerEnd::found;
   }
@@ -75,6 +77,7 @@ class SearchBudget {
   double seconds_;
   int64_t most_;
   const Interrupted &interrupted_;
+  bool stopped_ = false;  // a signal is told once
   Clock::time_point begin_, asked_;
 };
 

@@ -249,6 +249,7 @@ class _Search:
                     ends.tried.append(f"{name}, try {attempt + 1}: {outcome} after {result.time * 1e3:.1f} ms")
                 if result.success:
                     result.planner = result.planner or name
+                if result.success or alone or result.reason == "cancelled":
                     return result
             attempt += 1
             if time.perf_counter() > options.deadline and not len(ends.problem.goals):

@@ -30,6 +30,8 @@ REASONS = (
     "in collision",
     "not found in time",
     "no path found in time",
+    "no path proved in time",
+    "cancelled",
     "the start cannot be left",
     "no goal can be left",
     "cannot be timed",
