@@ -24,7 +24,7 @@ from memetik.goals.base import Goal
 from memetik.motion.planning.free_space import CheckerSpace, LiveSpace, OpenSpace, SceneLike
 from memetik.motion.planning.goal_configurations import find_configurations
 from memetik.motion.planning.paths import GoalSet, find_path
-from memetik.motion.planning.plan import Plan
+from memetik.motion.planning.plan import Plan, PlanConditions
 from memetik.motion.timing.limits import MotionLimits
 from memetik.motion.timing.timing import TimingError, time_path
 from memetik.motion.timing.trajectory import Trajectory
@@ -138,7 +138,8 @@ class Planner:
             raise InvalidInputError(f"a motion has one start of shape ({robot.dof},), not {q.shape}.")
         timeouts = {"configurations": ik_timeout, "path": path_timeout, "timing": timing_timeout}
         settings = _Settings(candidates, planner, timing, choose, timeouts, limits, rng, stop)
-        run = _Run(self, Plan(robot, q), targets, goal, settings)
+        conditions = PlanConditions(limits, self.scene, self.self_collision, self.margin, rng)
+        run = _Run(self, Plan(robot, q, conditions=conditions), targets, goal, settings)
         run.run()
         return run.plan
 
