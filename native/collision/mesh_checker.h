@@ -12,11 +12,9 @@
 #include "base/enum.h"
 #include "collision/mesh_robot.h"
 #include "collision/mesh_scene.h"
+#include "collision/mesh_view.h"
 
 namespace memetik {
-
-constexpr int kMeshLanes = 8;
-constexpr double kTouch = 1e-6;  // metres
 
 struct MeshCheckOptions {
   double margin = 0;        // clearance that is asked for, metres
@@ -24,13 +22,6 @@ struct MeshCheckOptions {
   bool self = true;         // bodies against each other
   // Per body and object (bodies x objects), 0 where the two may touch; empty: all are kept apart.
   std::vector<uint8_t> checked;
-};
-
-// Which two came too near: bodies, or a body and an object.
-struct MeshContact {
-  int body = -1;
-  int other = -1;  // a body, or an object where `with_object`
-  bool with_object = false;
 };
 
 // blocked: a configuration of the motion collides; undecided: neither proved free nor seen to collide.

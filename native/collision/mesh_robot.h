@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "collision/mesh_view.h"
 #include "geometry/collision_shape.h"
 #include "tree/owned_tree.h"
 
@@ -38,13 +39,26 @@ class MeshRobot {
   double rounding(int body) const { return rounding_[size_t(body)]; }
   // The origin of the kernels: they subtract it from all positions.
   const double *origin() const { return origin_; }
+  // How far from the origin any point of a body can be, metres.
+  double reach() const { return reach_; }
+  MeshRobotView view() const;
 
  private:
   std::shared_ptr<const Tree> tree_;
   std::vector<MeshBodySpec> bodies_;
   std::vector<std::pair<int, int>> pairs_;
+  std::vector<MeshPair> pair_views_;
   std::vector<double> slides_, rounding_;
-  double origin_[3]{};
+  double origin_[3]{}, reach_ = 0;
+  std::vector<AxisView> axes_;
+  std::vector<BodyView> body_views_;
+  std::vector<CoverBallView> balls_;
 };
+
+// What the kernels see of a shape and of a pose.
+ShapeView view_of(const CollisionShape &shape);
+PoseView view_of(const Placement &pose);
+// Throws std::invalid_argument where a placement is not rigid.
+void check_rigid(const Placement &placement);
 
 }  // namespace memetik

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "geometry/collision_shape.h"
+#include "collision/mesh_robot.h"
 #include "tree/tree.h"
 
 namespace memetik {
@@ -19,8 +19,9 @@ struct MeshObjectSpec {
 
 class MeshScene {
  public:
-  // Throws std::invalid_argument with a sentence.
-  explicit MeshScene(std::vector<MeshObjectSpec> objects);
+  // Positions are kept relative to the robot's origin in single precision, so a scene is made for a robot; it also serves
+  // robots that differ in what is attached to them. Throws std::invalid_argument with a sentence.
+  MeshScene(const MeshRobot &robot, std::vector<MeshObjectSpec> objects);
 
   // The same objects, one of them elsewhere.
   std::shared_ptr<const MeshScene> moved(int object, const Placement &pose) const;
@@ -28,9 +29,22 @@ class MeshScene {
   std::shared_ptr<const MeshScene> moved(const std::vector<Placement> &poses) const;
 
   const std::vector<MeshObjectSpec> &objects() const { return objects_; }
+  const double *origin() const { return origin_; }
+  double reach() const { return reach_; }
+  MeshSceneView view() const;
 
  private:
+  MeshScene(const MeshScene &) = default;
+  void place(int object);
+  void sort();
+  void box(int position);
+  void enclose(int level, int box);
+
   std::vector<MeshObjectSpec> objects_;
+  std::vector<ObjectView> views_;
+  std::vector<int32_t> order_, position_;  // positions in the broad phase: objects by position, and the other way round
+  std::vector<std::vector<BoxLanes>> levels_;
+  double origin_[3], reach_;
 };
 
 }  // namespace memetik

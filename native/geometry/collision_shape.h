@@ -7,15 +7,12 @@
 #include <memory>
 #include <vector>
 
-#include "base/enum.h"
 #include "geometry/box_tree.h"
 #include "geometry/cover.h"
 #include "geometry/inside_test.h"
+#include "geometry/shape_kind.h"
 
 namespace memetik {
-
-// Sizes: see CollisionShapeSpec.
-MEMETIK_ENUM(ShapeKind, sphere, box, capsule, cylinder, cone, half_space, mesh, points)
 
 // What a shape is made from, as it is stated.
 struct CollisionShapeSpec {
