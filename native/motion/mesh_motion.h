@@ -20,6 +20,7 @@ struct MeshMotionOptions {
 // One thread's questions.
 class MeshMotion final : public MotionQuery, public CurveQuery {
  public:
+  MeshMotion(MeshMotion &&) = default;
   MeshMotion(std::unique_ptr<MeshChecker> checker, const MeshMotionOptions &options);
 
   // Joints that stay as they are in q (dof) from now on cost nothing.

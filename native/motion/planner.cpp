@@ -31,21 +31,6 @@ const Planner &planner_named(const std::string &name) {
   throw std::invalid_argument("there is no planner '" + name + "'.");
 }
 
-void check(const PathRequest &request) {
-  const size_t dof = request.start.size();
-  check_numbers(request.start, "start", dof);
-  check_numbers(request.lower, "lower", dof);
-  check_numbers(request.upper, "upper", dof);
-  check_numbers(request.weights, "weights", dof);
-  if (!request.velocity.empty()) check_numbers(request.velocity, "velocity", dof);
-  for (const double velocity : request.velocity)
-    if (!(velocity > 0)) throw std::invalid_argument("velocity must be positive.");
-  if (request.goal_count() < 1) throw std::invalid_argument("goals must hold at least one configuration.");
-  check_numbers(request.goals, "goals", size_t(request.goal_count()) * dof);
-  if (request.first_try < 1) throw std::invalid_argument("first_try must be positive.");
-  if (!(request.range > 0)) throw std::invalid_argument("range must be positive.");
-}
-
 // One request from its start to a proved path.
 class PathSearch {
  public:
@@ -171,8 +156,23 @@ std::vector<std::string> planner_names() {
   return names;
 }
 
+void check_request(const PathRequest &request) {
+  const size_t dof = request.start.size();
+  check_numbers(request.start, "start", dof);
+  check_numbers(request.lower, "lower", dof);
+  check_numbers(request.upper, "upper", dof);
+  check_numbers(request.weights, "weights", dof);
+  if (!request.velocity.empty()) check_numbers(request.velocity, "velocity", dof);
+  for (const double velocity : request.velocity)
+    if (!(velocity > 0)) throw std::invalid_argument("velocity must be positive.");
+  if (request.goal_count() < 1) throw std::invalid_argument("goals must hold at least one configuration.");
+  check_numbers(request.goals, "goals", size_t(request.goal_count()) * dof);
+  if (request.first_try < 1) throw std::invalid_argument("first_try must be positive.");
+  if (!(request.range > 0)) throw std::invalid_argument("range must be positive.");
+}
+
 PathResult search_path(MotionQuery &query, const PathRequest &request, const Interrupted &interrupted) {
-  check(request);
+  check_request(request);
   return PathSearch(query, request, interrupted).run();
 }
 

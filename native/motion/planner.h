@@ -61,7 +61,10 @@ using Interrupted = std::function<bool()>;
 
 std::vector<std::string> planner_names();
 
-// A path from the start to one of the goals. Throws std::invalid_argument where the request does not fit together.
+// Throws std::invalid_argument where the request does not fit together.
+void check_request(const PathRequest &request);
+
+// A path from the start to one of the goals. Checks the request.
 PathResult search_path(MotionQuery &query, const PathRequest &request, const Interrupted &interrupted = {});
 
 // A shorter and smoother path (points, dof) with the same ends.

@@ -9,13 +9,13 @@
 #include <optional>
 #include <tuple>
 
-#include "base/stop_flag.h"
 #include "motion/free_motion.h"
 #include "motion/planner.h"
 #include "motion/timing.h"
 #include "python/bind_common.h"
 #include "python/bindings.h"
 #include "python/fields.h"
+#include "python/interruption.h"
 
 using namespace nb::literals;
 
@@ -51,11 +51,6 @@ class PythonQuery final : public MotionQuery {
   size_t dof_;
   int64_t checks_ = 0;
 };
-
-bool is_interrupted() {
-  nb::gil_scoped_acquire acquire;
-  return PyErr_CheckSignals() != 0;
-}
 
 void check_vector(const Rows &array, const char *name, size_t dof) {
   check_shape(array, name, {dof});
@@ -99,16 +94,6 @@ void check_dof(const MotionModel &model, size_t dof) {
                                 std::to_string(dof) + ".");
 }
 
-// Signals are looked for on the thread that asked; a flag may be set by any.
-Interrupted interrupted_by(const StopFlag *stop) {
-  return [stop] { return (stop && stop->is_set()) || is_interrupted(); };
-}
-
-PathResult checked(PathResult result) {
-  if (result.end == PlannerEnd::interrupted && PyErr_Occurred()) throw nb::python_error();
-  return result;
-}
-
 PathResult search_in(const MotionModel &model, const PathRequest &request, const StopFlag *stop) {
   check_dof(model, request.start.size());
   PathResult result;
@@ -117,13 +102,13 @@ PathResult search_in(const MotionModel &model, const PathRequest &request, const
     MotionChecker checker(model);
     result = search_path(checker, request, interrupted_by(stop));
   }
-  return checked(std::move(result));
+  return raise_interrupts(std::move(result));
 }
 
 PathResult search_with(nb::callable is_free, nb::callable is_edge_free, nb::callable is_edge_proved,
                        const PathRequest &request, const StopFlag *stop) {
   PythonQuery query(std::move(is_free), std::move(is_edge_free), std::move(is_edge_proved), request.start.size());
-  return checked(search_path(query, request, interrupted_by(stop)));
+  return raise_interrupts(search_path(query, request, interrupted_by(stop)));
 }
 
 Array shorter(const std::vector<double> &points, size_t dof) {
@@ -137,14 +122,14 @@ Array shorten_in(const MotionModel &model, const ShortcutRequest &request) {
   {
     nb::gil_scoped_release release;
     MotionChecker checker(model);
-    points = shorten_path(checker, request, is_interrupted);
+    points = shorten_path(checker, request, interrupted_by(nullptr));
   }
   return shorter(points, request.weights.size());
 }
 
 Array shorten_with(nb::callable is_edge_free, const ShortcutRequest &request) {
   PythonQuery query(is_edge_free, is_edge_free, is_edge_free, request.weights.size());
-  return shorter(shorten_path(query, request, is_interrupted), request.weights.size());
+  return shorter(shorten_path(query, request, interrupted_by(nullptr)), request.weights.size());
 }
 
 Array blends(const MotionModel &model, Rows points, Rows scale, double largest) {
