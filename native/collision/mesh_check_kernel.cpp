@@ -43,12 +43,12 @@ MEMETIK_INLINE Floats to_floats(const Lane &x) {
   return load(values);
 }
 
-MEMETIK_INLINE FloatFrame constant(const PoseView &pose) {
+MEMETIK_INLINE FloatFrame constant(const FloatPose &pose) {
   const float *R = pose.R, *p = pose.p;
   return {{R[0], R[3], R[6]}, {R[1], R[4], R[7]}, {R[2], R[5], R[8]}, {p[0], p[1], p[2]}};
 }
 
-MEMETIK_INLINE FloatFrame place(const FloatFrame &f, const PoseView &pose) {
+MEMETIK_INLINE FloatFrame place(const FloatFrame &f, const FloatPose &pose) {
   const float *R = pose.R, *p = pose.p;
   return {turned(f, R[0], R[3], R[6]), turned(f, R[1], R[4], R[7]), turned(f, R[2], R[5], R[8]),
           placed(f, p[0], p[1], p[2])};

@@ -29,8 +29,8 @@ void check_rigid(const Placement &placement) {
   if (!good) throw std::invalid_argument("A placement must be a rotation and a finite position of at most 1e6 m.");
 }
 
-PoseView view_of(const Placement &pose) {
-  PoseView view;
+FloatPose view_of(const Placement &pose) {
+  FloatPose view;
   for (int i = 0; i < 9; ++i) view.R[i] = float(pose.R[i]);
   for (int i = 0; i < 3; ++i) view.p[i] = float(pose.p[i]);
   return view;

@@ -57,7 +57,7 @@ class MeshRobot {
 
 // What the kernels see of a shape and of a pose.
 ShapeView view_of(const CollisionShape &shape);
-PoseView view_of(const Placement &pose);
+FloatPose view_of(const Placement &pose);
 // Throws std::invalid_argument where a placement is not rigid.
 void check_rigid(const Placement &placement);
 

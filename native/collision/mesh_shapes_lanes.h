@@ -10,7 +10,7 @@
 namespace memetik {
 inline namespace MEMETIK_ARCH {
 
-MEMETIK_INLINE Floats3 into(const PoseView &pose, const Floats3 &x) {
+MEMETIK_INLINE Floats3 into(const FloatPose &pose, const Floats3 &x) {
   const Floats a = x.x - Floats(pose.p[0]), b = x.y - Floats(pose.p[1]), c = x.z - Floats(pose.p[2]);
   const float *R = pose.R;
   return {Floats(R[0]) * a + Floats(R[3]) * b + Floats(R[6]) * c, Floats(R[1]) * a + Floats(R[4]) * b + Floats(R[7]) * c,

@@ -35,7 +35,7 @@ struct ShapeView {
   bool convex, solid;  // solid: a mesh with an inside of its own
 };
 
-struct PoseView {
+struct FloatPose {
   float R[9], p[3];
 };
 
@@ -45,7 +45,7 @@ struct CoverBallView {
 
 struct BodyView {
   ShapeView shape;
-  PoseView placement;      // in the frame of its axis
+  FloatPose placement;      // in the frame of its axis
   Placement exact;         // the same
   float centre[3], reach;  // bounding ball in the frame of the axis, without padding
   float padding, rounding;
@@ -54,13 +54,13 @@ struct BodyView {
 
 struct ObjectView {
   ShapeView shape;
-  PoseView pose;
+  FloatPose pose;
   Placement exact;  // in the world, relative to the origin
   float padding, rounding;
 };
 
 struct AxisView {
-  PoseView placement;  // of a root: relative to the origin
+  FloatPose placement;  // of a root: relative to the origin
   Placement exact;
   double multiplier, offset;
   int parent, variable;
