@@ -15,6 +15,7 @@
 #include "python/bind_common.h"
 #include "python/bindings.h"
 #include "python/fields.h"
+#include "python/interruption.h"
 
 using namespace nb::literals;
 
@@ -26,11 +27,15 @@ using Rows = Input<double>;
 // A space that only Python functions can tell about. The interpreter's lock is held throughout.
 class PythonQuery final : public MotionQuery {
  public:
-  PythonQuery(nb::callable is_free, nb::callable is_edge_free, size_t dof)
-      : is_free_(std::move(is_free)), is_edge_free_(std::move(is_edge_free)), dof_(dof) {}
+  PythonQuery(nb::callable is_free, nb::callable is_edge_free, nb::callable is_edge_proved, size_t dof)
+      : is_free_(std::move(is_free)),
+        is_edge_free_(std::move(is_edge_free)),
+        is_edge_proved_(std::move(is_edge_proved)),
+        dof_(dof) {}
 
   bool is_free(const double *q) override { return truth(is_free_(array(q))); }
   bool is_edge_free(const double *a, const double *b) override { return truth(is_edge_free_(array(a), array(b))); }
+  bool is_edge_proved(const double *a, const double *b) override { return truth(is_edge_proved_(array(a), array(b))); }
   int64_t checks() const override { return checks_; }
 
  private:
@@ -42,15 +47,10 @@ class PythonQuery final : public MotionQuery {
     return value == 1;
   }
 
-  nb::callable is_free_, is_edge_free_;
+  nb::callable is_free_, is_edge_free_, is_edge_proved_;
   size_t dof_;
   int64_t checks_ = 0;
 };
-
-bool is_interrupted() {
-  const AcquiredGil acquired;
-  return PyErr_CheckSignals() != 0;
-}
 
 std::vector<double> checked_vector(const Rows &array, const char *name, size_t dof) {
   check_shape(array, name, {dof});
@@ -96,23 +96,21 @@ void check_dof(const MotionModel &model, size_t dof) {
                                 std::to_string(dof) + ".");
 }
 
-PathResult search_in(const MotionModel &model, const PathRequest &request) {
+PathResult search_in(const MotionModel &model, const PathRequest &request, const StopFlag *stop) {
   check_dof(model, request.start.size());
   PathResult result;
   {
     const ReleasedGil released;
     MotionChecker checker(model);
-    result = search_path(checker, request, is_interrupted);
+    result = search_path(checker, request, interrupted_by(stop));
   }
-  if (result.end == PlannerEnd::interrupted) throw nb::python_error();
-  return result;
+  return raise_interrupts(std::move(result));
 }
 
-PathResult search_with(nb::callable is_free, nb::callable is_edge_free, const PathRequest &request) {
-  PythonQuery query(std::move(is_free), std::move(is_edge_free), request.start.size());
-  PathResult result = search_path(query, request, is_interrupted);
-  if (result.end == PlannerEnd::interrupted) throw nb::python_error();
-  return result;
+PathResult search_with(nb::callable is_free, nb::callable is_edge_free, nb::callable is_edge_proved,
+                       const PathRequest &request, const StopFlag *stop) {
+  PythonQuery query(std::move(is_free), std::move(is_edge_free), std::move(is_edge_proved), request.start.size());
+  return raise_interrupts(search_path(query, request, interrupted_by(stop)));
 }
 
 Array shorter(const std::vector<double> &points, size_t dof) {
@@ -126,14 +124,14 @@ Array shorten_in(const MotionModel &model, const ShortcutRequest &request) {
   {
     const ReleasedGil released;
     MotionChecker checker(model);
-    points = shorten_path(checker, request, is_interrupted);
+    points = shorten_path(checker, request, interrupted_by(nullptr));
   }
   return shorter(points, request.weights.size());
 }
 
 Array shorten_with(nb::callable is_edge_free, const ShortcutRequest &request) {
-  PythonQuery query(is_edge_free, is_edge_free, request.weights.size());
-  return shorter(shorten_path(query, request, is_interrupted), request.weights.size());
+  PythonQuery query(is_edge_free, is_edge_free, is_edge_free, request.weights.size());
+  return shorter(shorten_path(query, request, interrupted_by(nullptr)), request.weights.size());
 }
 
 Array blends(const MotionModel &model, Rows points, Rows scale, double largest) {
@@ -181,31 +179,38 @@ void bind_motion(nb::module_ &m) {
   bind_enum<PlannerEnd>(m, "PlannerEnd", "How a search for a path ended.");
   bind_fields<PathRequest>(m, "PathRequest", "A start, goals and bounds of a search for a path; see planner.h.",
                            FIELD(planner), REQUIRED(start), REQUIRED(goals), REQUIRED(lower), REQUIRED(upper),
-                           REQUIRED(weights), FIELD(range), FIELD(local_share), FIELD(seconds), FIELD(checks),
-                           FIELD(seed));
+                           REQUIRED(weights), FIELD(velocity), FIELD(range), FIELD(local_share), FIELD(simplify),
+                           FIELD(prove), FIELD(seconds), FIELD(checks), FIELD(first_try), FIELD(seed));
   bind_fields<PathResult>(m, "PathResult", "The points of a path, one after the other, and the goal it reaches.",
-                          FIELD(end), FIELD(points), FIELD(goal), FIELD(checks), FIELD(nodes));
+                          FIELD(end), FIELD(points), FIELD(goal), FIELD(checks), FIELD(nodes), FIELD(samples),
+                          FIELD(tries), FIELD(repairs), FIELD(search_seconds), FIELD(simplify_seconds),
+                          FIELD(prove_seconds));
   bind_fields<ShortcutRequest>(m, "ShortcutRequest", "A path to shorten and bounds of the search; see planner.h.",
-                               REQUIRED(points), REQUIRED(weights), FIELD(seconds), FIELD(checks), FIELD(seed),
-                               FIELD(patience));
+                               REQUIRED(points), REQUIRED(weights), FIELD(seconds), FIELD(checks));
   bind_fields<TimingProblem>(m, "TimingProblem", "A path with blended corners and its limits; see timing.h.",
                              REQUIRED(points), REQUIRED(lengths), REQUIRED(velocity), REQUIRED(acceleration),
                              REQUIRED(scale), FIELD(density));
   bind_fields<TimingRows>(m, "TimingRows", "Further limits low <= a u + b x <= high at the grid points.", FIELD(a),
                           FIELD(b), FIELD(low), FIELD(high));
+  nb::class_<StopFlag>(m, "StopFlag", "Ends searches that were given it, from any thread, within milliseconds.")
+      .def(nb::init<>())
+      .def("set", &StopFlag::set, "End them.")
+      .def("is_set", &StopFlag::is_set, "Whether it was set.");
   nb::class_<MotionModel>(m, "MotionModel",
                           "Proofs that motions of a robot in a FastCollisionModel are free; immutable.")
       .def(nb::new_(&make_model), "collision"_a, "tree"_a, "slides"_a, "margin"_a, "tolerance"_a,
            nb::keep_alive<0, 2>())
       .def("states", &states, "q"_a, "spread"_a, "out"_a, "The MotionState of each configuration.")
       .def("edge", &edge, "a"_a, "b"_a, "1 where the straight motion is proved free, else a time at which it is not.")
-      .def("search_path", &search_in, "request"_a, "A path through what is proved free.")
+      .def("search_path", &search_in, "request"_a, "stop"_a = nb::none(), "A path through what is proved free.")
       .def("shorten_path", &shorten_in, "request"_a, "A shorter path (points, dof).")
       .def("blends", &blends, "points"_a, "scale"_a, "largest"_a,
            "Per point the length of a curve that may replace the corner, in the measure max scale |dq|.");
   m.def("planner_names", &planner_names, "The planners that a PathRequest may name.");
-  m.def("search_path", &search_with, "is_free"_a, "is_edge_free"_a, "request"_a,
-        "A path through what two functions, of q and of both ends of a motion, say to be free.");
+  m.def("search_path", &search_with, "is_free"_a, "is_edge_free"_a, "is_edge_proved"_a, "request"_a,
+        "stop"_a = nb::none(),
+        "A path through what functions, of q and of both ends of a motion, say to be free, at a first look and beyond "
+        "doubt.");
   m.def("shorten_path", &shorten_with, "is_edge_free"_a, "request"_a, "A shorter path (points, dof).");
   m.def("time_path", &time_points, "problem"_a, "rows"_a = TimingRows{},
         "(times, coefficients) of the fastest motion along a path with blended corners.");
