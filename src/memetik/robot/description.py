@@ -8,13 +8,15 @@ Metres, radians, kilograms, seconds. Poses are 4x4 arrays that take the child's 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 
 from memetik.errors import DescriptionError, suggest
 from memetik.geometry.shapes import Shape
 from memetik.robot.joint_kinds import JOINT_KINDS, JointKind, JointTraits
+from memetik.robot.notes import Note
 
 LIMIT_NAMES = ("lower", "upper", "velocity", "acceleration", "effort", "soft_lower", "soft_upper")
 """The limits a joint has, one value per axis."""
@@ -186,3 +188,10 @@ class Description:
     """Pose of the root link in the world."""
     source: str = ""
     """Where the description comes from: a path, or the published source of a bundled robot."""
+    notes: tuple[Note, ...] = field(default=(), compare=False)
+    """What its reader left out or filled in; no part of what the description says."""
+
+    def __setstate__(self, state: list[Any]) -> None:
+        # Descriptions that earlier releases pickled have fewer fields.
+        for entry, value in zip(fields(self), [*state, *[()] * (len(fields(self)) - len(state))], strict=True):
+            object.__setattr__(self, entry.name, value)
