@@ -90,8 +90,8 @@ def as_surface(
 
 
 def _build(robot: Robot, link: str) -> _core.Geometry:
-    from memetik.geometry.mesh_files import load_mesh
-    from memetik.geometry.shapes import Mesh
+    from memetik.geometry.shapes import Mesh, TriangleMesh
+    from memetik.geometry.tessellate import as_mesh
 
     if link not in robot.links:
         raise UnknownNameError("link", link, f"robot {robot.name!r}", robot.links)
@@ -105,8 +105,8 @@ def _build(robot: Robot, link: str) -> _core.Geometry:
     hulls: list[_Hull] = []
     for geometry in collisions:
         pose = np.asarray(geometry.origin, dtype=float)
-        if isinstance(geometry.shape, Mesh):
-            own_surfaces, hull = _prepare(load_mesh(geometry.shape), pose)
+        if isinstance(geometry.shape, Mesh | TriangleMesh):
+            own_surfaces, hull = _prepare(as_mesh(geometry.shape), pose)
             surfaces += own_surfaces
             hulls.append(hull)
         else:

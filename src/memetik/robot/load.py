@@ -228,6 +228,7 @@ def _merged(given: Semantics, own: Semantics) -> Semantics:
         virtual_joints=_united(given.virtual_joints, own.virtual_joints),
         disabled_pairs=(*given.disabled_pairs, *(p for p in own.disabled_pairs if frozenset(p[:2]) not in pairs)),
         passive_joints=tuple(dict.fromkeys((*given.passive_joints, *own.passive_joints))),
+        pairs_are_complete=given.pairs_are_complete or own.pairs_are_complete,
     )
 
 
