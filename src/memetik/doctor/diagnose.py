@@ -128,6 +128,7 @@ class _Examination:
         _check_parts(subject)
         check_materials(subject, root)
         check_references(subject, root)
+        self.report.add_notes(reading.description.notes)
         semantics = self.examine_srdf(subject)
         if sound:
             _check_contacts(subject, replace(reading.description, semantics=semantics), self.samples)
@@ -141,7 +142,7 @@ class _Examination:
         if root.tag == "robot":
             check_semantics(subject, root, file)
         try:
-            return read_srdf_element(root, subject.description, file or "the SRDF text")[0]
+            return read_srdf_element(root, subject.description, file)[0]
         except DescriptionError as error:
             if root.tag != "robot" or not self.report.has_errors():
                 place = Place(file, error.line or root.line, root.tag)
@@ -176,6 +177,7 @@ class _Examination:
             return
         subject = Subject(description, self.report, self.file)
         _check_parts(subject)
+        self.report.add_notes(description.notes)
         _check_contacts(subject, description, self.samples)
 
 
@@ -183,6 +185,7 @@ def _examine_description(description: Description, report: Report, samples: int)
     subject = Subject(description, report)
     sound = _check_structure(subject)
     _check_parts(subject)
+    report.add_notes(description.notes)
     if sound:
         _check_contacts(subject, description, samples)
 

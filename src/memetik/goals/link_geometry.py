@@ -98,8 +98,8 @@ def _build(robot: Robot, link: str) -> _core.Geometry:
     hulls: list[_Hull] = []
     for geometry in collisions:
         pose = np.asarray(geometry.origin, dtype=float)
-        if isinstance(geometry.shape, Mesh):
-            own_surfaces, hull = _prepare(load_mesh(geometry.shape), pose)
+        if isinstance(geometry.shape, Mesh | TriangleMesh):
+            own_surfaces, hull = _prepare(as_mesh(geometry.shape), pose)
             surfaces += own_surfaces
             hulls.append(hull)
         else:

@@ -12,9 +12,10 @@ from memetik.errors import DescriptionError, InvalidInputError, UnknownNameError
 from memetik.files.xml_tree import MAX_BYTES, Element, parse_xml
 from memetik.robot import bundled
 from memetik.robot.description import Description, EndEffector, Group, NamedState, Semantics, VirtualJoint
+from memetik.robot.notes import Notes
 from memetik.robot.readers.limits_file import apply_joint_limits, with_default_accelerations
 from memetik.robot.readers.mesh_paths import SearchPath
-from memetik.robot.readers.srdf import find_srdf, read_srdf
+from memetik.robot.readers.srdf import add_srdf, find_srdf
 from memetik.robot.readers.urdf import read_urdf_element
 from memetik.robot.validate import validate
 
@@ -201,15 +202,19 @@ def _with_semantics(description: Description, srdf: Path | bytes | bool | None, 
                 raise DescriptionError(f"no SRDF was found beside {path!r}; give its path as srdf=.")
             return description
         try:
-            semantics = read_srdf(read_bytes(found), description, source=found)
+            extended = add_srdf(description, read_bytes(found), source=found)
         except DescriptionError as error:  # the file was a guess: a broken one must not hide the robot
             logger.warning("robot %r: the SRDF found beside it is left out: %s", description.name, error)
-            return description
+            notes = Notes(found)
+            message = f"The SRDF {found} beside the file is left out: {error}"
+            lacking = "The robot lacks its groups, tips, named configurations and disabled pairs."
+            notes.left_out(message, lacking, line=error.line, code="srdf-unreadable")
+            return replace(description, notes=(*description.notes, *notes.collected()))
         logger.debug("robot %r: read %s", description.name, found)
-        return replace(description, semantics=_merged(semantics, description.semantics))
-    text, where = _text_or_file(srdf, ("<",))
-    semantics = read_srdf(text, description, source=where)
-    return replace(description, semantics=_merged(semantics, description.semantics))
+    else:
+        text, where = _text_or_file(srdf, ("<",))
+        extended = add_srdf(description, text, source=where)
+    return replace(extended, semantics=_merged(extended.semantics, description.semantics))
 
 
 def _merged(given: Semantics, own: Semantics) -> Semantics:
@@ -222,6 +227,7 @@ def _merged(given: Semantics, own: Semantics) -> Semantics:
         virtual_joints=_united(given.virtual_joints, own.virtual_joints),
         disabled_pairs=(*given.disabled_pairs, *(p for p in own.disabled_pairs if frozenset(p[:2]) not in pairs)),
         passive_joints=tuple(dict.fromkeys((*given.passive_joints, *own.passive_joints))),
+        pairs_are_complete=given.pairs_are_complete or own.pairs_are_complete,
     )
 
 

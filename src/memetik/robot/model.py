@@ -14,6 +14,7 @@ from memetik.robot import groups
 from memetik.robot.description import Description, Joint, Link
 from memetik.robot.description_digest import digest, read_only
 from memetik.robot.limits import apply_margin, apply_soft_limits, neutral_value
+from memetik.robot.notes import Note
 from memetik.robot.tree import CompiledTree, Coupling, compile_tree
 
 
@@ -163,6 +164,11 @@ class RobotModel:
     def groups(self) -> tuple[str, ...]:
         """The names of SRDF's groups."""
         return tuple(group.name for group in self.description.semantics.groups)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What the readers of the robot's files left out or filled in, where, and what follows from it."""
+        return self.description.notes
 
     @property
     def mass(self) -> float:

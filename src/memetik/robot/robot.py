@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError
-from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere, TriangleMesh
 from memetik.geometry.transforms import PoseLike, as_pose, frozen, transform
 from memetik.robot import edit, limits
 from memetik.robot.configuration import JointValues
@@ -289,9 +289,9 @@ def _geometry(item: Geometry | Shape | tuple[Shape, PoseLike]) -> Geometry:
     match item:
         case Geometry():
             return item
-        case Box() | Sphere() | Cylinder() | Capsule() | Mesh():
+        case Box() | Sphere() | Cylinder() | Capsule() | Mesh() | TriangleMesh():
             return Geometry(item)
-        case (Box() | Sphere() | Cylinder() | Capsule() | Mesh() as shape, placed):
+        case (Box() | Sphere() | Cylinder() | Capsule() | Mesh() | TriangleMesh() as shape, placed):
             return Geometry(shape, as_pose(placed, "the pose of a shape"))
         case _:
             raise InvalidInputError(f"a shape, a pair (shape, pose) or a Geometry is needed, not {item!r:.80}.")
