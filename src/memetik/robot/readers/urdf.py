@@ -95,7 +95,7 @@ def read_urdf_element(
     root: Element, *, folder: str | None = None, search_path: SearchPath = (), source: str = ""
 ) -> Description:
     """Read a parsed URDF."""
-    meshes = MeshFinder(folder, search_path)
+    meshes = MeshFinder(folder, search_path, source)
     description = _Reader(meshes, None, source).robot(root, source)
     meshes.report(description.name)
     told = summarised(note for note in description.notes if note.code != "missing-mesh")
@@ -379,7 +379,9 @@ class _Reader(TolerantReader):
                 self.drop("bad-shape", element, f"{what}: {str(error).rstrip('.')}.", meaning)
                 continue
             if isinstance(shape, Mesh) and shape.path is None:
-                self.drop("missing-mesh", element, f"The mesh {shape.uri!r:.300} of {link.label} is missing.", meaning)
+                why = self.meshes.reason(shape.uri)
+                message = f"The mesh {shape.uri!r:.300} of {link.label} is missing{': ' + why if why else ''}."
+                self.drop("missing-mesh", element, message, meaning)
             if shape is not None:
                 color = self.attempt(lambda of=element.first("material"): self.color(of), None)
                 geometry = Geometry(shape, self.origin(element), self.text(element, "name", ""), color)
