@@ -1,12 +1,16 @@
 """xacro files become robots: arguments, includes, packages, errors."""
 
+import json
+
 import pytest
 from public_robots import TOOLBOX
 
+from memetik.cli.options import argument_words
 from memetik.errors import DescriptionError, InvalidInputError
 from memetik.robot.load import load_description
 from memetik.robot.readers.xacro import _Expansion
 from memetik.robot.robot import Robot
+from memetik.robot.source_words import join_arguments, split_arguments
 
 XACRO = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
   <xacro:arg name="length" default="0.5"/><xacro:arg name="tool" default="false"/>
@@ -187,3 +191,23 @@ def test_expansions_that_ask_the_environment_are_not_kept(xacro_file, tmp_path, 
     assert load_description(xacro_file).joints[0].origin[2, 3] == 2.0
     monkeypatch.setenv("ARM_LENGTH", "3")
     assert load_description(xacro_file).joints[0].origin[2, 3] == 6.0
+
+
+def test_arguments_may_follow_the_path_as_on_the_command_line_of_xacro(xacro_file):
+    assert load_description(f"{xacro_file} length:=2 tool:=true").joints[0].origin[2, 3] == 4.0
+    assert load_description(f"{xacro_file} length:='2'", arguments={"length": 3}).joints[0].origin[2, 3] == 6.0
+    text = join_arguments("a b.xacro", {"one": "it's", "two": ""})
+    assert split_arguments(text) == ("a b.xacro", {"one": "it's", "two": ""})
+
+
+def test_verbs_take_arguments(xacro_file, tmp_path):
+    from typer.testing import CliRunner
+
+    from memetik.cli.app import app
+
+    for words in (["--arg", "length=2"], ["--arg", "length:=2"], argument_words(["length:=2"])):
+        done = CliRunner().invoke(app, ["fk", str(xacro_file), "--json", *words])
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.stdout)["poses"]["tip"]["position"][2] == 4.0
+    done = CliRunner().invoke(app, ["doctor", str(xacro_file), "--samples", "0", "--json", "--arg", "lenght=2"])
+    assert "no argument 'lenght'" in done.stdout

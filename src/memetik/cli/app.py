@@ -14,7 +14,7 @@ import typer
 
 from memetik.cli import bench, demo, doctor, fk, plan, reach, robots, run, setup, solve, studio, tune
 from memetik.cli.goal_words import GoalCommand
-from memetik.cli.options import command
+from memetik.cli.options import argument_words, command
 from memetik.errors import MemetikError
 
 VERBS: dict[str, Callable[..., Any]] = {
@@ -58,7 +58,7 @@ def _options(
 def main() -> None:
     """Run the program. Errors of memetik end in one line and exit code 2, without a traceback."""
     try:
-        app()
+        app(args=argument_words(sys.argv[1:]))
     except MemetikError as error:
         print(f"memetik: {error}", file=sys.stderr)
         raise SystemExit(2) from None

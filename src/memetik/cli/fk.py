@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memetik.cli.options import json_option, option, robot_argument, search_path_option
+from memetik.cli.options import arguments_option, json_option, option, robot_argument, search_path_option
 from memetik.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class FkOptions:
         None, 'JSON file ("-" for standard input) with "q" (one or many) or "joints", and "links".', "--input"
     )
     search_path: list[str] = search_path_option()
+    arg: list[str] = arguments_option()
     as_json: bool = json_option()
 
 

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from memetik.cli.options import GoalOptions, argument, json_option, option, scene_option, search_path_option
+from memetik.cli.options import (
+    GoalOptions,
+    argument,
+    arguments_option,
+    json_option,
+    option,
+    scene_option,
+    search_path_option,
+)
 from memetik.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
@@ -35,6 +43,7 @@ class SolveOptions(GoalOptions):
     explain: bool = option(False, "Say why, and what would help.", "--explain")
     save: str | None = option(None, "Write the problem to this JSON file as well.")
     search_path: list[str] = search_path_option()
+    arg: list[str] = arguments_option()
     as_json: bool = json_option()
 
     def given(self, *names: str) -> dict[str, Any]:

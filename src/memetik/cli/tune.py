@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memetik.cli.options import ClusterOptions, argument, json_option, option, rng_option
+from memetik.cli.options import ClusterOptions, argument, arguments_option, json_option, option, rng_option
 from memetik.cli.output import check_outputs, print_files, print_json, print_table
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 class TuneOptions(ClusterOptions):
     method: str = argument("memetic", "A method, or the path of a preset to start from.")
     robot: str = option("panda", "A robot; robot:group is a part.", "--robot", "-r")
+    arg: list[str] = arguments_option()
     scenario: str = option("Random", "A scenario, or a scenario's file.", "--scenario", "-s")
     targets: int = option(100, "Targets for the search.", "--targets", "-n", min=2)
     held_out: int = option(100, "Further targets that confirm the gain.", min=2)

@@ -21,6 +21,7 @@ from memetik.robot.load import load_description, read_expanded
 from memetik.robot.readers.mesh_paths import MeshFinder
 from memetik.robot.readers.srdf import find_srdf, read_srdf_element
 from memetik.robot.readers.urdf import read_urdf_tolerantly
+from memetik.robot.source_words import split_arguments
 from memetik.robot.validate import structural_defects
 
 DEFAULT_SAMPLES = 2000
@@ -68,6 +69,8 @@ class _Examination:
         if isinstance(source, bytes) or (isinstance(source, str) and "<" in source):
             self.text = source
         else:
+            source, stated = split_arguments(os.fsdecode(source))
+            self.arguments = {**stated, **self.arguments}
             self.path = expanded(source)
         self.file = os.path.basename(self.path) if self.path else ""
 

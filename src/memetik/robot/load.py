@@ -18,6 +18,7 @@ from memetik.robot.readers.limits_file import apply_joint_limits, with_default_a
 from memetik.robot.readers.mesh_paths import SearchPath
 from memetik.robot.readers.srdf import add_srdf, find_srdf
 from memetik.robot.readers.urdf import read_urdf_element
+from memetik.robot.source_words import split_arguments
 from memetik.robot.validate import validate
 
 logger = logging.getLogger(__name__)
@@ -56,10 +57,11 @@ def load_description(
     """Load a robot's description.
 
     source: a bundled robot's name, the path of a URDF, xacro or MJCF file or of a robot config (TOML), URDF or MJCF
-        text, or a yourdfpy object.
+        text, or a yourdfpy object. Arguments may follow a path: "ur.urdf.xacro name:=ur ur_type:=ur5e".
     srdf: path or text of an SRDF; None looks for one beside the file, False takes none.
     arguments: values for the arguments of a xacro file, or parameters of a bundled robot.
-    search_path: folders in which packages and meshes are looked for first, or a mapping of package names to folders.
+    search_path: folders in and below which packages and meshes are looked for first, or a mapping of package names
+        to folders. ~ and environment variables in paths are replaced.
     joint_limits: MoveIt's joint_limits.yaml as a path, its text or the mapping it holds.
 
     URDF, SRDF and MJCF are read safely whatever they hold; xacro evaluates expressions and must be trusted.
@@ -104,6 +106,8 @@ def _read_name_or_path(source: str, arguments: dict[str, Any], folders: SearchPa
 
     if not source.strip():
         raise InvalidInputError("the source of a robot is an empty text; give a name, a path or URDF text.")
+    source, stated = split_arguments(source)
+    arguments = {**stated, **arguments}
     if bundled.known(source):
         return bundled.description(source, **arguments), None
     path = expanded(source)

@@ -22,6 +22,7 @@ from memetik.errors import DescriptionError, InvalidInputError, MemetikError
 from memetik.files.atomic import write_whole
 from memetik.files.toml_writer import to_toml
 from memetik.robot.readers.config_file import SCHEMA, RobotConfig
+from memetik.robot.source_words import split_arguments
 
 if TYPE_CHECKING:
     from memetik.robot.robot import Robot
@@ -251,8 +252,11 @@ class _BringUp:
         from memetik.robot import bundled
 
         folder, source = path.resolve().parent, self.source
+        source, arguments = split_arguments(source)
         source = source if source in bundled.names() else _portable(source, folder)
-        robot: dict[str, str | list[str]] = {"source": source}
+        robot: dict[str, str | list[str] | dict[str, str]] = {"source": source}
+        if arguments:
+            robot["arguments"] = arguments
         if self.srdf is not None:
             robot["srdf"] = _portable(self.srdf, folder)
         if self.search_path:
