@@ -136,8 +136,20 @@ def _read_file(path: str, arguments: dict[str, Any], folders: SearchPath) -> Des
 
         return load_configured_description(path, folders)
     content, notes = read_expanded(path, arguments, folders)
-    description = _read_root(parse_xml(content, path), folder, folders, path)
+    try:
+        description = _read_root(parse_xml(content, path), folder, folders, path)
+    except DescriptionError as error:
+        raise _with_macros(error, path) if error.code == "no-links" and isinstance(content, str) else error from None
     return replace(description, notes=(*notes, *description.notes)) if notes else description
+
+
+def _with_macros(error: DescriptionError, path: str) -> DescriptionError:
+    """The error that a xacro file makes no link, with the macros that it defines."""
+    named = [name.decode(errors="replace") for name in re.findall(rb'<xacro:macro\s+name="([^"]+)"', read_bytes(path))]
+    shown = ", ".join(named[:6]) + (" and others" if len(named) > 6 else "")
+    what = f"macros ({shown})" if named else "properties or materials"
+    message = f"{error} It only defines {what}, for another file to include: load the file that uses them."
+    return DescriptionError(message, error.code, error.line)
 
 
 def read_expanded(path: str, arguments: Mapping[str, Any], folders: SearchPath) -> tuple[str | bytes, tuple[Note, ...]]:

@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import logging
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 
@@ -33,11 +34,12 @@ from memetik.geometry.transforms import pose, rotation_from_rpy, unit
 from memetik.robot.description import Description, Geometry, Inertial, Joint, Link, Mimic
 from memetik.robot.findings import Place, Places, Report
 from memetik.robot.joint_kinds import JOINT_KINDS, JointTraits, joint_kind
-from memetik.robot.notes import Note, Notes, summarised
+from memetik.robot.notes import summarised
 from memetik.robot.readers.mesh_paths import MeshFinder, SearchPath
 from memetik.robot.readers.tolerant import TolerantReader
 from memetik.robot.readers.urdf_shapes import SHAPES, Color, read_color, read_quaternion, read_shape
-from memetik.robot.validate import MAX_LINKS
+from memetik.robot.readers.urdf_unread import unread_elements
+from memetik.robot.validate import MAX_LINKS, MAX_SUGGESTED
 
 EXTENSION_VERSION = "1"
 UNIT_TOLERANCE = 1e-3
@@ -56,17 +58,6 @@ _ELEMENTS = {
     ),
 }
 """The elements that URDF, simulators and memetik know inside others."""
-
-_UNREAD = {
-    "transmission": "Gear ratios do not matter: q is in radians and metres at the joints.",
-    "gazebo": "What they say to a simulator has no effect; a sensor or a closed loop that they add is missing.",
-    "ros2_control": "Limits and interfaces that they state have no effect; limits are those of <limit>.",
-    "sensor": "Sensors are no frames; a <link> at their place is.",
-    "dynamics": "Damping and friction have no effect on kinematics and gravity torques.",
-    "calibration": "Reference positions of encoders have no effect.",
-    "mujoco": "What they say to MuJoCo's compiler has no effect.",
-}
-"""Elements that are known and not read, and what follows from that."""
 
 _WITHOUT_SHAPE = {
     "collision": "The link does not collide with what it stands for.",
@@ -134,6 +125,8 @@ class _Reader(TolerantReader):
         self.meshes = meshes
         self.colors: dict[str, Color] = {}
         self.limits_written: dict[int, Limits] = {}
+        self.mimic_lines: dict[int, int] = {}
+        """By the identity of the mimic, which its joint holds."""
 
     def robot(self, root: Element, source: str) -> Description:
         what = source or "the URDF text"
@@ -158,8 +151,7 @@ class _Reader(TolerantReader):
                 message = f"{what} holds {child.label}: it is xacro, not URDF. Load it from a file that ends in .xacro."
                 self.refuse(child.error(message))
         if not links and self.report is None:
-            hint = " It may only define macros, for another file to include." if source.endswith(".xacro") else ""
-            raise DescriptionError(f"{what} has no <link>.{hint}", "no-links")
+            raise DescriptionError(f"{what} has no <link>.", "no-links")
         base = pose()
         extension = root.first("memetik")
         if extension is not None:
@@ -168,21 +160,28 @@ class _Reader(TolerantReader):
             links, joints = self.attempt(lambda: self.with_extended_joints(extension, *both), both)
             placed = extension.first("base")
             base = self.origin(placed) if placed is not None else base
-        notes = (*self.notes.collected(), *self.unread_elements(root))
+        joints = self.without_loose_mimics(joints)
+        notes = (*self.notes.collected(), *unread_elements(root, self.file))
         return Description(name, tuple(links), tuple(joints), base=base, source=source, notes=notes)
 
-    def unread_elements(self, root: Element) -> tuple[Note, ...]:
-        """One note for each kind of element that is known and means nothing for kinematics."""
-        inner = (child for part in root.all("link", "joint") for child in part.children)
-        found: dict[str, list[Element]] = {}
-        for element in (*root.children, *inner):
-            if element.tag in _UNREAD:
-                found.setdefault(element.tag, []).append(element)
-        notes = Notes(self.file)
-        for tag, elements in found.items():
-            message = f"{len(elements)} <{tag}> element{'s are' if len(elements) > 1 else ' is'} not read."
-            notes.left_out(message, _UNREAD[tag], line=elements[0].line)
-        return notes.collected()
+    def without_loose_mimics(self, joints: list[Joint]) -> list[Joint]:
+        """Joints that mimic one that does not exist move by themselves, as every other program has it."""
+        names = {joint.name for joint in joints}
+        result: list[Joint] = []
+        for joint in joints:
+            if joint.mimic is not None and joint.mimic.joint not in names:
+                hint = suggest(joint.mimic.joint, islice(names, MAX_SUGGESTED)) if names else ""
+                message = f"Joint {joint.name!r} mimics {joint.mimic.joint!r}, which does not exist; {hint}"
+                consequence = "The coupling is left out: the joint moves by itself."
+                line, element = self.mimic_lines[id(joint.mimic)], f"joint {joint.name!r}"
+                self.notes.left_out(message, consequence, line=line, element=element, code="mimic-missing")
+                free = replace(joint, mimic=None)
+                if id(joint) in self.limits_written:
+                    self.limits_written[id(free)] = self.limits_written.pop(id(joint))
+                    self.places.add(free, self.places.get(joint, Place(self.file, line, element)))
+                joint = free
+            result.append(joint)
+        return result
 
     def with_extended_joints(
         self, extension: Element, links: list[Link], joints: list[Joint]
@@ -264,7 +263,9 @@ class _Reader(TolerantReader):
         if mimic is None or not followed:
             return None
         multiplier, offset = self.number(mimic, "multiplier", 1.0), self.number(mimic, "offset", 0.0)
-        return self.mark(Mimic(followed, multiplier, offset), mimic)
+        coupling = Mimic(followed, multiplier, offset)
+        self.mimic_lines[id(coupling)] = mimic.line
+        return self.mark(coupling, mimic)
 
     def limits(self, element: Element, traits: JointTraits) -> Limits:
         """The limits as they are written, one value per axis."""

@@ -112,7 +112,8 @@ class _Expansion:
         root: BaseException = error
         while isinstance(root, xacro.XacroException) and isinstance(root.exc, DescriptionError | xacro.XacroException):  # type: ignore[attr-defined]
             root = root.exc  # type: ignore[attr-defined]
-        reason = " ".join(str(root).split()) or type(root).__name__
+        stated = str(root.args[0]) if root.args and isinstance(getattr(root, "exc", None), OSError) else str(root)
+        reason = " ".join(stated.split()) or type(root).__name__
         place = _place_of(error)
         line = place[1] if place is not None else None
         if isinstance(error, expat.ExpatError):
@@ -162,12 +163,17 @@ class _Expansion:
         self.contents[path] = content
         return open(path, encoding="utf-8-sig")
 
+    def resolved(self, filename: str) -> str:
+        """The path of an include; package://name/path means what it means for meshes."""
+        match = re.search(r"package:/+([^/]+)/(.+)", filename)
+        return os.path.join(self.find_package(match[1]), match[2]) if match else os.path.abspath(filename)
+
     def parse(self, text: str | minidom.Document | None, filename: str | None = None) -> minidom.Document:
         if isinstance(text, minidom.Document):
             return text
         if text is not None:
             return minidom.parseString(text)
-        path = os.path.abspath(str(filename))
+        path = self.resolved(str(filename))
         try:
             self.open(path).close()
         except OSError as error:
