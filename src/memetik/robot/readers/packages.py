@@ -57,6 +57,7 @@ class PackageFinder:
         self.search_path = [os.path.abspath(expanded(entry)) for entry in entries]
         self.own = package_root(self.folder) if self.folder is not None else None
         self._roots: dict[str, list[str]] = {}
+        self._real_folders: dict[str, str] = {}
         self._open = {os.path.realpath(entry) for entry in self.search_path}
         if self.own is not None:
             self._open.add(os.path.realpath(self.own))
@@ -83,8 +84,16 @@ class PackageFinder:
         """Whether a file lies in a folder that this description may read, links followed."""
         if "\0" in path:
             return False
-        real = os.path.realpath(path)
+        real = self._real(path)
         return any(is_within(real, folder) for folder in self._open)
+
+    def _real(self, path: str) -> str:
+        """Where a path leads; folders are looked up once, as a robot's meshes lie in a few of them."""
+        folder, name = os.path.split(os.path.normpath(path) if ".." not in path else os.path.realpath(path))
+        if folder not in self._real_folders:
+            self._real_folders[folder] = os.path.realpath(folder)
+        real = os.path.join(self._real_folders[folder], name)
+        return os.path.realpath(real) if os.path.islink(real) else real
 
     def where(self) -> str:
         """The places in which packages are looked for, in words."""

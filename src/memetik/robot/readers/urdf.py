@@ -356,8 +356,10 @@ class _Reader(TolerantReader):
             xx, xy, xz, yy, yz, zz = (self.number(inertia, f"i{pair}", 0.0) for pair in pairs)
             matrix[:] = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
         rotation = placement[:3, :3]
-        matrix = rotation @ matrix @ rotation.T
-        matrix = 0.5 * (matrix + matrix.T)
+        if rotation.trace() != 3.0:  # turned at all
+            matrix = rotation @ matrix @ rotation.T
+            matrix = 0.5 * (matrix + matrix.T)
+        matrix += 0.0  # one of the two zeros
         matrix.setflags(write=False)
         x, y, z = (float(v) for v in placement[:3, 3])
         kilograms = self.attempt(lambda: mass.number("value"), None)
