@@ -168,10 +168,13 @@ class _Reader(TolerantReader):
         """Joints that mimic one that does not exist move by themselves, as every other program has it."""
         names = {joint.name for joint in joints}
         result: list[Joint] = []
+        suggested = 0
         for joint in joints:
             if joint.mimic is not None and joint.mimic.joint not in names:
-                hint = suggest(joint.mimic.joint, islice(names, MAX_SUGGESTED)) if names else ""
-                message = f"Joint {joint.name!r} mimics {joint.mimic.joint!r}, which does not exist; {hint}"
+                message = f"Joint {joint.name!r} mimics {joint.mimic.joint!r}, which does not exist"
+                # Comparing names takes time: a file full of such joints gets a few suggestions.
+                suggested += 1
+                message += f"; {suggest(joint.mimic.joint, islice(names, MAX_SUGGESTED))}" if suggested < 20 else "."
                 consequence = "The coupling is left out: the joint moves by itself."
                 line, element = self.mimic_lines[id(joint.mimic)], f"joint {joint.name!r}"
                 self.notes.left_out(message, consequence, line=line, element=element, code="mimic-missing")
