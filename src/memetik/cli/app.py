@@ -118,7 +118,9 @@ instruction sets: {sets}"""
 def main() -> None:
     """Run the program. Errors of memetik end in one line and exit code 2, without a traceback."""
     try:
-        app()
+        from memetik.cli.options import argument_words
+
+        app(args=argument_words(sys.argv[1:]))
     except MemetikError as error:
         print(f"memetik: {error}", file=sys.stderr)
         raise SystemExit(2) from None

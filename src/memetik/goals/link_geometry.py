@@ -15,7 +15,6 @@ from memetik import _core
 from memetik.errors import GoalError, UnknownNameError
 from memetik.geometry.core_shapes import core_primitive, object_spec, split_surface, whole_surface
 from memetik.geometry.hulls import hull_graph
-from memetik.geometry.mesh_files import load_mesh
 from memetik.geometry.shapes import Box, Cone, HeightMap, Mesh, SceneShape, Shape, TriangleMesh, VoxelMap
 from memetik.geometry.tessellate import as_mesh
 from memetik.goals.arguments import Array
