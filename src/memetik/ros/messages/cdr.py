@@ -43,7 +43,15 @@ def decode(data: bytes | bytearray | memoryview, name: str) -> Any:
         raise CodecError(f"{len(data)} bytes are no message: the header alone has four.")
     if data[0] != 0 or data[1] not in (_BIG, _LITTLE):
         raise CodecError(f"a message in representation {data[0]:02x}{data[1]:02x} cannot be read, only plain CDR.")
-    source = _Input(bytes(data), "<" if data[1] == _LITTLE else ">")
+    return _decoded(_Input(bytes(data), "<" if data[1] == _LITTLE else ">"), name)
+
+
+def decode_ros1(data: bytes | bytearray | memoryview, name: str) -> Any:
+    """The message of type `name` from bytes as ROS 1 wrote them: no header of four bytes, nothing aligned."""
+    return _decoded(_PackedInput(bytes(4) + bytes(data), "<"), name)
+
+
+def _decoded(source: _Input, name: str) -> Any:
     try:
         return _reader(name)(source)
     except struct.error:
@@ -63,6 +71,9 @@ class _Input:
         self.at += -(self.at - 4) % size
         return self.at
 
+    def begin(self, name: str) -> None:
+        """Called before a message is read."""
+
     def count(self, smallest: int, bound: int | None) -> int:
         """The length of a sequence whose elements take `smallest` bytes at least."""
         at = self.align(4)
@@ -73,6 +84,19 @@ class _Input:
         if bound is not None and number > bound:
             raise CodecError(f"a sequence of {number} elements is longer than its bound {bound}.")
         return number
+
+
+class _PackedInput(_Input):
+    """Bytes of ROS 1."""
+
+    __slots__ = ()
+
+    def align(self, size: int) -> int:
+        return self.at
+
+    def begin(self, name: str) -> None:
+        if name == "std_msgs/msg/Header":
+            self.at += 4  # a sequence number, which ROS 2 has no more
 
 
 @cache
@@ -183,6 +207,7 @@ def _reader(name: str) -> _Read:
     make = message_class(name)
 
     def read(source: _Input) -> Any:
+        source.begin(name)
         return make(*[step(source) for step in steps])
 
     return read
