@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from memetik.cli import bench, demo, doctor, fk, plan, reach, robots, run, setup, solve, studio, tune
+from memetik.cli import bench, demo, doctor, fk, plan, reach, robots, ros, run, setup, solve, studio, tune
 from memetik.cli.goal_words import GoalCommand
 from memetik.cli.options import command
 from memetik.errors import MemetikError
@@ -28,6 +28,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "tune": tune.tune,
     "studio": studio.studio,
     "run": run.run,
+    "ros": ros.ros,
     "demo": demo.demo,
 }
 

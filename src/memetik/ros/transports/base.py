@@ -53,6 +53,7 @@ class Transport(AbstractContextManager["Transport"], Protocol):
     """A node in the graph. Names of topics and services are absolute, types in full ("sensor_msgs/msg/JointState")."""
 
     name: str
+    node: str
 
     def publisher(self, topic: str, kind: str, qos: Qos = RELIABLE) -> Publisher: ...
 

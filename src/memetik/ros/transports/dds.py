@@ -42,9 +42,9 @@ class DdsTransport:
         interfaces: Iterable[str] = (),
         peers: Iterable[str] = (),
     ):
-        self._node, self._namespace = node, namespace
+        self.node, self._namespace = node, namespace
         self.participant = Participant(domain, name=namespace, interfaces=interfaces, peers=peers)
-        self._dispatcher = Dispatcher()
+        self._dispatcher, self._closed = Dispatcher(), False
         self._lock = threading.Lock()
         self._graph = self.participant.writer(
             _DISCOVERY_TOPIC, dds_type(_DISCOVERY_TYPE), Qos(transient_local=True, depth=1)
@@ -104,8 +104,10 @@ class DdsTransport:
         return made
 
     def close(self) -> None:
-        self._dispatcher.close()
-        self.participant.close()
+        if not self._closed:
+            self._closed = True
+            self._dispatcher.close()
+            self.participant.close()
 
     def __enter__(self) -> DdsTransport:
         return self
@@ -122,9 +124,7 @@ class DdsTransport:
         """Tell the graph which endpoints are this node's."""
         gid = message_class("rmw_dds_common/msg/Gid")
         message = message_class(_DISCOVERY_TYPE)(gid=gid(data=self.participant.prefix + b"\0\0\1\xc1"))
-        node = message_class("rmw_dds_common/msg/NodeEntitiesInfo")(
-            node_namespace=self._namespace, node_name=self._node
-        )
+        node = message_class("rmw_dds_common/msg/NodeEntitiesInfo")(node_namespace=self._namespace, node_name=self.node)
         node.reader_gid_seq = [gid(data=each.info.guid.whole) for each in self._own if isinstance(each, Reader)]
         node.writer_gid_seq = [gid(data=each.info.guid.whole) for each in self._own if isinstance(each, Writer)]
         message.node_entities_info_seq = [node]
