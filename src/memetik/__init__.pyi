@@ -121,6 +121,7 @@ from memetik.robot.robot import Robot as Robot
 from memetik.robot.robot import combine as combine
 from memetik.robot.robot import load_robot as load_robot
 from memetik.robot.robot import robot_from_dh as robot_from_dh
+from memetik.ros.driver import RosDriver as RosDriver
 from memetik.ros.messages.cdr import CodecError as CodecError
 from memetik.ros.messages.types import Message as Message
 from memetik.ros.recordings.recording import Recording as Recording
