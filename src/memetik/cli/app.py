@@ -32,6 +32,7 @@ VERBS = {
     "studio": "Open the studio and print its address. Ctrl-C ends it. Files are read and written below this folder "
     "only.",
     "run": "Run a task. Exit code 0 if all of it was done and every object is where it should be, 1 if not.",
+    "ros": "Join a ROS 2 graph: IK, FK, validity and planning services under MoveIt's names, a goal topic, streaming.",
     "demo": "Solve random reachable targets on five robots and inside a tank, show how fast and how often, draw a "
     "picture.",
     "bench": "Compare solvers, scenes and robots.",

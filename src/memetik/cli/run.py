@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ from memetik.motion.execution.faults import DropsPoints, StopsEarly, TakesFewPoi
 from memetik.motion.tasks.report import StepReport, TaskReport
 from memetik.motion.tasks.sequencer import Sequencer
 from memetik.motion.tasks.task_file import load_task, teach
+from memetik.robot.robot import Robot
+from memetik.ros.recordings.recording import Recording
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +33,7 @@ class RunOptions:
     recoveries: int = option(5, "How often a move may go on after something went wrong.", min=0)
     teach: str | None = option(None, "Record the arm's configuration under this name in --postures, and end.")
     postures: str = option("postures.toml", "File of taught configurations, for --teach.")
+    record: str | None = option(None, "Record trajectories and states as MCAP with messages of ROS 2.")
     rng: int = rng_option()
     picture: str | None = option(None, "Write a PNG of the simulation at the end.")
     as_json: bool = json_option()
@@ -37,14 +41,16 @@ class RunOptions:
 
 def run(options: RunOptions) -> None:
     read = load_task(options.task)
-    sequencer = Sequencer(
-        read, options.driver, real_time=options.real_time, wrap=lambda d: _spoiled(d, options.fault, options.rng),
-        rng=options.rng, recoveries=options.recoveries,
-    )  # fmt: skip
-    if options.teach is not None:
-        _teach(sequencer.driver, options.teach, options.postures, options.as_json)
-        return
-    report = sequencer.run(None if options.as_json else _print_step)
+    with contextlib.ExitStack() as stack:
+        recording = None if options.record is None else stack.enter_context(_recording(options.record, read.robot))
+        sequencer = Sequencer(
+            read, options.driver, real_time=options.real_time, wrap=lambda d: _wrapped(d, options, recording),
+            rng=options.rng, recoveries=options.recoveries,
+        )  # fmt: skip
+        if options.teach is not None:
+            _teach(sequencer.driver, options.teach, options.postures, options.as_json)
+            return
+        report = sequencer.run(None if options.as_json else _print_step)
     if options.picture is not None:
         _save_picture(sequencer, options.picture)
     if options.as_json:
@@ -52,6 +58,20 @@ def run(options: RunOptions) -> None:
     else:
         _print_end(report)
     raise typer.Exit(0 if report.success else 1)
+
+
+def _recording(path: str, robot: Robot) -> Recording:
+    from memetik.ros.recordings.recording import Recording
+
+    return Recording(path, robot)
+
+
+def _wrapped(driver: Driver, options: RunOptions, recording: Recording | None) -> Driver:
+    """A driver with the faults that are asked for, and recorded."""
+    from memetik.ros.recordings.recording import RecordingDriver
+
+    spoiled = _spoiled(driver, options.fault, options.rng)
+    return spoiled if recording is None else RecordingDriver(spoiled, recording)
 
 
 def _spoiled(driver: Driver, faults: list[str], rng: int) -> Driver:
