@@ -6,7 +6,6 @@ import contextlib
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib.image
 import typer
 
 from memetik.cli.options import argument, json_option, option, rng_option
@@ -19,7 +18,7 @@ from memetik.motion.tasks.report import StepReport, TaskReport
 from memetik.motion.tasks.sequencer import Sequencer
 from memetik.motion.tasks.task_file import load_task, teach
 from memetik.robot.robot import Robot
-from memetik.ros.recordings.recording import Recording
+from memetik.ros.recordings.recording import Recording, RecordingDriver
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +41,7 @@ class RunOptions:
 def run(options: RunOptions) -> None:
     read = load_task(options.task)
     with contextlib.ExitStack() as stack:
-        recording = None if options.record is None else stack.enter_context(_recording(options.record, read.robot))
+        recording = None if options.record is None else stack.enter_context(Recording(options.record, read.robot))
         sequencer = Sequencer(
             read, options.driver, real_time=options.real_time, wrap=lambda d: _wrapped(d, options, recording),
             rng=options.rng, recoveries=options.recoveries,
@@ -60,16 +59,8 @@ def run(options: RunOptions) -> None:
     raise typer.Exit(0 if report.success else 1)
 
 
-def _recording(path: str, robot: Robot) -> Recording:
-    from memetik.ros.recordings.recording import Recording
-
-    return Recording(path, robot)
-
-
 def _wrapped(driver: Driver, options: RunOptions, recording: Recording | None) -> Driver:
     """A driver with the faults that are asked for, and recorded."""
-    from memetik.ros.recordings.recording import RecordingDriver
-
     spoiled = _spoiled(driver, options.fault, options.rng)
     return spoiled if recording is None else RecordingDriver(spoiled, recording)
 
@@ -136,6 +127,8 @@ def _described(name: str, report: TaskReport) -> dict[str, Any]:
 
 
 def _save_picture(sequencer: Sequencer, path: str) -> None:
+    import matplotlib.image
+
     if sequencer.simulation is None:
         raise InvalidInputError("a picture is made of a simulation; run the task with --driver simulation.")
     matplotlib.image.imsave(path, sequencer.simulation.render(960, 720))
