@@ -70,3 +70,8 @@ def suggest(name: object, choices: Iterable[str], most: int = 12) -> str:
         return "there is none."
     listed = ", ".join(repr(c) for c in choices[:most])
     return f"choose from {listed}" + (f" and {len(choices) - most} more." if len(choices) > most else ".")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and its noun: 1 start, 3 starts."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

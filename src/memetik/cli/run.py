@@ -10,14 +10,13 @@ import typer
 
 from memetik.cli.options import argument, json_option, option, rng_option
 from memetik.cli.output import print_json, print_table
-from memetik.errors import InvalidInputError, suggest
+from memetik.errors import InvalidInputError, counted, suggest
 from memetik.files.named_values import as_number, named_words
 from memetik.motion.execution.driver import Driver
 from memetik.motion.execution.faults import DropsPoints, StopsEarly, TakesFewPoints
 from memetik.motion.tasks.report import StepReport, TaskReport
 from memetik.motion.tasks.sequencer import Sequencer
 from memetik.motion.tasks.task_file import load_task, teach
-from memetik.robot.robot import Robot
 from memetik.ros.recordings.recording import Recording, RecordingDriver
 
 
@@ -110,7 +109,7 @@ def _print_end(report: TaskReport) -> None:
         print_table(("object", ">off its target (mm)"), rows)
     for note in report.notes:
         print(f"note: {note}")
-    print(f"{report.message} {len(report.steps)} steps, {report.duration:.1f} s.")
+    print(f"{report.message} {counted(len(report.steps), 'step')}, {report.duration:.1f} s.")
 
 
 def _described(name: str, report: TaskReport) -> dict[str, Any]:

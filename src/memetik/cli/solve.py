@@ -20,7 +20,7 @@ from memetik.cli.options import (
     search_path_option,
 )
 from memetik.cli.output import print_json, print_table
-from memetik.errors import InvalidInputError
+from memetik.errors import InvalidInputError, counted
 from memetik.files.named_values import as_number, named_words
 from memetik.robot.robot import Robot
 from memetik.solve.problem_file import ProblemFile, load_problem, read_problem, save_problem
@@ -126,7 +126,7 @@ def _print_solution(solution: Solution, explain: bool) -> None:
 
 def _summary(solution: Solution) -> str:
     hint = "" if solution.success else " --explain says more."
-    return f"{solution.reason} in {solution.time * 1e3:.3g} ms, {solution.evaluations} evaluations.{hint}"
+    return f"{solution.reason} in {solution.time * 1e3:.3g} ms, {counted(solution.evaluations, 'evaluation')}.{hint}"
 
 
 def _print_all(robot: Robot, solutions: list[Solution], as_json: bool) -> None:

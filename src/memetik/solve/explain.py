@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from memetik.errors import MissingExtraError
+from memetik.errors import MissingExtraError, counted
 from memetik.goals.base import HARD
 from memetik.solve.demands import shortage_of
 from memetik.solve.hard_terms import HardTerms
@@ -132,7 +132,8 @@ def _joints_at_limits(solution: Solution) -> list[str]:
 def _search(solution: Solution) -> str:
     counts, milliseconds = solution.statistics, solution.time * 1e3
     starts = counts.get("starts", 1)
-    line = f"The search evaluated {solution.evaluations} configurations from {starts} starts in {milliseconds:.3g} ms"
+    work = f"{counted(solution.evaluations, 'configuration')} from {counted(starts, 'start')}"
+    line = f"The search evaluated {work} in {milliseconds:.3g} ms"
     if rejected := counts.get("rejected", 0):
         line += f"; {rejected} met the goals in the search and were turned away when checked"
     if blocked := counts.get("blocked", 0):

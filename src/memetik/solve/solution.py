@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memetik import _core
+from memetik.errors import counted
 
 if TYPE_CHECKING:
     from memetik.solve.problem import Problem
@@ -147,7 +148,7 @@ class Solution:
             for goal, parts in self.errors.items()
         )
         state = "solved" if self.success else "not solved"
-        return f"<Solution {state} in {self.time * 1e3:.3g} ms, {self.evaluations} evaluations; {worst}>"
+        return f"<Solution {state} in {self.time * 1e3:.3g} ms, {counted(self.evaluations, 'evaluation')}; {worst}>"
 
     def __reduce__(self) -> tuple[object, ...]:
         return Solution, (self.problem, self.targets, self.outcome, self.reason, self.seed, self.base)

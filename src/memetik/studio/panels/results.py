@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from memetik.errors import InvalidInputError
+from memetik.errors import InvalidInputError, counted
 from memetik.studio.panels.panel import NONE, Panel, offer
 from memetik.studio.session.evolution import Evolution, fitness_colors, landscape, record_evolution
 from memetik.studio.session.results import Results, load_reach, load_run, run_labels, study_reach
@@ -188,7 +188,7 @@ class ResultsPanel(Panel):
         number = min(max(number, 0), len(results) - 1)
         self._session.aim(self._goals, results.of(number))
         found = results.configurations.get(number, [])
-        count = "1 configuration" if len(found) == 1 else f"{len(found)} configurations"
+        count = counted(len(found), "configuration")
         self._about.content = f"Target {number}: {results.statuses[number]}, {count}."
         if again:
             self._about.content += f" {self._solve_again()}"
