@@ -7,6 +7,7 @@ verb is called, so that `memetik --help` stays quick.
 from __future__ import annotations
 
 import logging
+import platform
 import sys
 from importlib import import_module
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from memetik import __version__
 from memetik.errors import MemetikError
 
 VERBS = {
@@ -30,6 +32,7 @@ VERBS = {
     "studio": "Open the studio and print its address. Ctrl-C ends it. Files are read and written below this folder "
     "only.",
     "run": "Run a task. Exit code 0 if all of it was done and every object is where it should be, 1 if not.",
+    "ros": "Join a ROS 2 graph: IK, FK, validity and planning services under MoveIt's names, a goal topic, streaming.",
     "demo": "Solve random reachable targets on five robots and inside a tank, show how fast and how often, draw a "
     "picture.",
     "bench": "Compare solvers, scenes and robots.",
@@ -63,19 +66,38 @@ app = typer.Typer(
     name="memetik",
     cls=_Verbs,
     help="Robot configurations from goals: inverse kinematics for any kinematic tree.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _name, _text in VERBS.items():
     app.command(_name, help=_text)(lambda: None)
 
 
+TO_TRY = """Three things to try:
+
+  memetik demo
+      solves thousands of targets on five robots, and draws a picture
+  memetik solve panda --pose panda_hand 0.4 0.1 0.5 3.14 0 0
+      finds joint values for a pose of the hand
+  memetik studio panda
+      drag the hand in a browser (needs the extra memetik[studio])
+
+memetik --help lists every verb; memetik VERB --help says what it takes."""
+
+
 @app.callback()
 def _options(
+    context: typer.Context,
     verbose: bool = typer.Option(False, "--verbose", "-v", help="Show diagnostics of the readers and solvers."),
+    version: bool = typer.Option(False, "--version", help="Print the versions of memetik, Python and numpy, and end."),
 ) -> None:
+    if version:
+        print(_versions())
+        raise typer.Exit()
+    if context.invoked_subcommand is None:
+        print(TO_TRY)
+        raise typer.Exit()
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.ERROR,
         format="%(levelname)s %(name)s: %(message)s",
@@ -83,10 +105,23 @@ def _options(
     )
 
 
+def _versions() -> str:
+    import numpy
+
+    from memetik import _core
+
+    sets = ", ".join(_core.architectures())
+    return f"""memetik {__version__}
+Python {platform.python_version()}, numpy {numpy.__version__}, {platform.system()} {platform.machine()}
+instruction sets: {sets}"""
+
+
 def main() -> None:
     """Run the program. Errors of memetik end in one line and exit code 2, without a traceback."""
     try:
-        app()
+        from memetik.cli.options import argument_words
+
+        app(args=argument_words(sys.argv[1:]))
     except MemetikError as error:
         print(f"memetik: {error}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -21,7 +21,15 @@ from memetik.bench.scenarios.build import shown_name
 from memetik.cli.bench_report import report
 from memetik.cli.bench_tables import print_columns, print_runs, with_settings
 from memetik.cli.goal_words import split
-from memetik.cli.options import JSON_OPTION, add_command, argument, json_option, option, rng_option
+from memetik.cli.options import (
+    JSON_OPTION,
+    add_command,
+    argument,
+    arguments_option,
+    json_option,
+    option,
+    rng_option,
+)
 from memetik.cli.output import print_json, print_table
 from memetik.errors import InvalidInputError
 from memetik.files.named_values import as_number
@@ -40,6 +48,7 @@ STORE = typer.Argument(..., help="A store of results.", show_default=False)
 class BenchOptions:
     spec: str | None = argument(None, "A TOML file, or a bundled one: quick, suite, soak.", show_default=False)
     robot: list[str] = option([], "A robot; robot:group is a part. Repeatable.", "--robot", "-r")
+    arg: list[str] = arguments_option()
     scenario: list[str] = option([], "A scenario, or a scenario's file. Repeatable.", "--scenario", "-s")
     solver: list[str] = option([], "A method, a peer, or adapter.py:Class. Repeatable.", "--solver", "-m")
     targets: int | None = option(None, "Targets for each scenario.", "--targets", "-n", show_default="200")
@@ -57,6 +66,7 @@ class BenchOptions:
     grace: float | None = option(None, "Seconds after the timeout until a solver is ended.", show_default="1")
     budget: float | None = option(None, "Seconds after which no further target is begun.")
     cluster: str | None = option(None, "Run on a dask cluster: its address, or 'local'.")
+    tls: Path | None = option(None, "Folder with ca.pem, cert.pem and key.pem of a cluster at tls://host:port.")
     retry: bool = option(False, "Ask again where a solver hung, crashed or raised.", "--retry")
     as_json: bool = json_option()
 
@@ -79,7 +89,9 @@ def run(options: BenchOptions) -> None:
     store, chosen, outcome = options.store, options.chosen(), None
     try:
         with TerminalRunProgress() as progress:
-            outcome = run_benchmark(chosen, store, progress, cluster=options.cluster, retry=options.retry)
+            outcome = run_benchmark(
+                chosen, store, progress, cluster=options.cluster, tls=options.tls, retry=options.retry
+            )
     except KeyboardInterrupt:
         print("memetik: interrupted.", file=sys.stderr)
     lines = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import typer
 
-from memetik.cli.options import argument, json_option, option, search_path_option
+from memetik.cli.options import argument, arguments_option, json_option, option, search_path_option
 from memetik.cli.output import print_json
 from memetik.doctor import diagnose
 from memetik.robot.findings import Finding
@@ -21,6 +21,7 @@ class DoctorOptions:
     file: str = argument(..., "URDF, xacro or MJCF file, or the name of a bundled robot.", metavar="FILE")
     srdf: str | None = option(None, "SRDF file; one beside FILE is found by itself.")
     search_path: list[str] = search_path_option()
+    arg: list[str] = arguments_option()
     samples: int = option(2000, "Configurations that are checked for contacts; 0 leaves that out.", min=0)
     quiet: bool = option(False, "Leave out infos.", "--quiet", "-q")
     as_json: bool = json_option()

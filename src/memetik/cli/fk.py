@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import memetik as mk
-from memetik.cli.options import json_option, option, robot_argument, search_path_option
+from memetik.cli.options import arguments_option, json_option, option, robot_argument, search_path_option
 from memetik.cli.output import print_json, print_table
 from memetik.errors import InvalidInputError
 from memetik.files.named_values import as_numbers, named_values
@@ -28,6 +28,7 @@ class FkOptions:
         None, 'JSON file ("-" for standard input) with "q" (one or many) or "joints", and "links".', "--input"
     )
     search_path: list[str] = search_path_option()
+    arg: list[str] = arguments_option()
     as_json: bool = json_option()
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 import typer
@@ -40,7 +42,7 @@ def add_command(group: typer.Typer, name: str, verb: Callable[[Options], None]) 
     hints = get_type_hints(kind)
 
     def callback(**values: Any) -> None:
-        verb(kind(**values))
+        verb(kind(**_with_arguments(values)))
 
     callback.__doc__ = verb.__doc__
     callback.__annotations__ = {entry.name: hints[entry.name] for entry in fields(kind)}
@@ -50,6 +52,32 @@ def add_command(group: typer.Typer, name: str, verb: Callable[[Options], None]) 
         for entry in fields(kind)
     ])  # fmt: skip
     group.command(name, cls=GoalCommand if issubclass(kind, GoalOptions) else None)(callback)
+
+
+def _with_arguments(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of options, with --arg put behind the robots that they are for."""
+    if not values.get("arg"):
+        return values
+    from memetik.robot.source_words import join_arguments, parse_arguments
+
+    arguments = parse_arguments(values["arg"])
+    for name in ("robot", "file"):
+        given = values.get(name)
+        if isinstance(given, str):
+            values[name] = join_arguments(given, arguments)
+        elif isinstance(given, list):
+            values[name] = [join_arguments(entry, arguments) for entry in given]
+    return values
+
+
+def argument_words(words: Sequence[str]) -> list[str]:
+    """Command line words with ROS's NAME:=VALUE as --arg NAME:=VALUE."""
+    result: list[str] = []
+    for word in words:
+        if re.match(r"[A-Za-z_]\w*:=", word) and (not result or result[-1] != "--arg"):
+            result.append("--arg")
+        result.append(word)
+    return result
 
 
 JSON_OPTION = typer.Option(False, "--json", help="Print JSON instead of text.")
@@ -66,6 +94,10 @@ def robot_argument() -> Any:
 
 def search_path_option() -> Any:
     return option([], "Folder that holds packages or meshes; repeatable.")
+
+
+def arguments_option() -> Any:
+    return option([], "NAME=VALUE, or ROS's NAME:=VALUE: an argument of a xacro file; repeatable.", "--arg")
 
 
 def scene_option() -> Any:
@@ -104,6 +136,7 @@ class ClusterOptions:
 
     cluster: str | None = option(None, "Address of a dask scheduler, or 'local'.")
     workers: int | None = option(None, "Processes of a local cluster.", min=1)
+    tls: Path | None = option(None, "Folder with ca.pem, cert.pem and key.pem of a cluster at tls://host:port.")
 
 
 @dataclass(frozen=True, kw_only=True)

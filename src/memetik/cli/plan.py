@@ -12,6 +12,7 @@ import memetik as mk
 from memetik.cli.goal_words import configuration
 from memetik.cli.options import (
     GoalOptions,
+    arguments_option,
     json_option,
     option,
     rng_option,
@@ -46,6 +47,7 @@ class PlanOptions(GoalOptions):
     output: str | None = option(None, "Write the trajectory to this .json or .csv file.", "--output", "-o")
     rate: float | None = option(None, "Resample the trajectory at this rate, in hertz.")
     search_path: list[str] = search_path_option()
+    arg: list[str] = arguments_option()
     as_json: bool = json_option()
 
 

@@ -31,6 +31,7 @@ from memetik.cli.goal_words import pose_of, split
 from memetik.cli.options import (
     ClusterOptions,
     argument,
+    arguments_option,
     json_option,
     option,
     rng_option,
@@ -90,6 +91,7 @@ class ReachOptions(ClusterOptions):
     directions: int = option(24, "Directions tried in each cell of a map.", min=1)
     threads: int = option(1, "Threads of this process, for maps.", min=1)
     search_path: list[str] = search_path_option()
+    arg: list[str] = arguments_option()
     as_json: bool = json_option()
 
 
@@ -99,11 +101,11 @@ def reach(options: ReachOptions) -> None:
     robots = [mk.load_robot(name, search_path=options.search_path) for name in (options.robot, *options.also)]
     if is_map:
         robot, scene = _map_subject(robots[0], options)
-        with worker_pool(options.cluster, options.workers) as workers:
+        with worker_pool(options.cluster, options.workers, tls=options.tls) as workers:
             _map(robot, scene, options, workers)
         return
     survey = _survey(robots, options)
-    with worker_pool(options.cluster, options.workers) as workers:
+    with worker_pool(options.cluster, options.workers, tls=options.tls) as workers:
         (_study if options.place is None else _place)(survey, options, workers)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from memetik.cli.options import argument, json_option, option, rng_option, search_path_option
+from memetik.cli.options import argument, arguments_option, json_option, option, rng_option, search_path_option
 from memetik.cli.output import print_json
 from memetik.motion.execution.bring_up import BringUpReport, bring_up
 from memetik.progress import status
@@ -20,6 +20,7 @@ class SetupOptions:
     output: str | None = option(None, "File to write; ROBOT.setup.toml by default.", "--output", "-o")
     srdf: str | None = option(None, "SRDF file; one beside ROBOT is found by itself.")
     search_path: list[str] = search_path_option()
+    arg: list[str] = arguments_option()
     group: str | None = option(None, "Group of joints that is to be moved.")
     tip: str | None = option(None, "Link that is to be placed.")
     samples: int = option(10_000, "Configurations that are checked for self-collision.", min=100)

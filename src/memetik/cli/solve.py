@@ -10,7 +10,15 @@ import typer
 
 import memetik as mk
 from memetik.cli.goal_words import configuration
-from memetik.cli.options import GoalOptions, argument, json_option, option, scene_option, search_path_option
+from memetik.cli.options import (
+    GoalOptions,
+    argument,
+    arguments_option,
+    json_option,
+    option,
+    scene_option,
+    search_path_option,
+)
 from memetik.cli.output import print_json, print_table
 from memetik.errors import InvalidInputError
 from memetik.files.named_values import as_number, named_words
@@ -37,6 +45,7 @@ class SolveOptions(GoalOptions):
     explain: bool = option(False, "Say why, and what would help.", "--explain")
     save: str | None = option(None, "Write the problem to this JSON file as well.")
     search_path: list[str] = search_path_option()
+    arg: list[str] = arguments_option()
     as_json: bool = json_option()
 
     def given(self, *names: str) -> dict[str, Any]:

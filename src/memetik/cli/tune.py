@@ -24,7 +24,7 @@ from memetik.bench.tuning.output import (
 from memetik.bench.tuning.space import parse_range, space_of
 from memetik.bench.tuning.tune import RULES, Setting, Tuning
 from memetik.bench.tuning.tune import tune as run_tuning
-from memetik.cli.options import ClusterOptions, argument, json_option, option, rng_option
+from memetik.cli.options import ClusterOptions, argument, arguments_option, json_option, option, rng_option
 from memetik.cli.output import check_outputs, print_files, print_json, print_table
 from memetik.errors import InvalidInputError
 from memetik.files.atomic import write_whole
@@ -37,6 +37,7 @@ from memetik.solve.methods.presets import Preset
 class TuneOptions(ClusterOptions):
     method: str = argument("memetic", "A method, or the path of a preset to start from.")
     robot: str = option("panda", "A robot; robot:group is a part.", "--robot", "-r")
+    arg: list[str] = arguments_option()
     scenario: str = option("Random", "A scenario, or a scenario's file.", "--scenario", "-s")
     targets: int = option(100, "Targets for the search.", "--targets", "-n", min=2)
     held_out: int = option(100, "Further targets that confirm the gain.", min=2)
@@ -66,7 +67,7 @@ def tune(options: TuneOptions) -> None:
     space = space_of(start, options.only, dict(parse_range(text) for text in options.bounds))
     setting = _setting(options)
     with (
-        worker_pool(options.cluster, options.workers) as workers,
+        worker_pool(options.cluster, options.workers, tls=options.tls) as workers,
         progress_bar("tuning", options.trials) as advance,
     ):
         found = run_tuning(

@@ -15,7 +15,6 @@ from memetik import _core
 from memetik.errors import GoalError, UnknownNameError
 from memetik.geometry.core_shapes import core_primitive, object_spec, split_surface, whole_surface
 from memetik.geometry.hulls import hull_graph
-from memetik.geometry.mesh_files import load_mesh
 from memetik.geometry.shapes import Box, Cone, HeightMap, Mesh, SceneShape, Shape, TriangleMesh, VoxelMap
 from memetik.geometry.tessellate import as_mesh
 from memetik.goals.arguments import Array
@@ -98,8 +97,8 @@ def _build(robot: Robot, link: str) -> _core.Geometry:
     hulls: list[_Hull] = []
     for geometry in collisions:
         pose = np.asarray(geometry.origin, dtype=float)
-        if isinstance(geometry.shape, Mesh):
-            own_surfaces, hull = _prepare(load_mesh(geometry.shape), pose)
+        if isinstance(geometry.shape, Mesh | TriangleMesh):
+            own_surfaces, hull = _prepare(as_mesh(geometry.shape), pose)
             surfaces += own_surfaces
             hulls.append(hull)
         else:

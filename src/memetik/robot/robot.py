@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError
-from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere, TriangleMesh
 from memetik.geometry.transforms import PoseLike, as_pose, frozen, transform
-from memetik.robot import edit, limits
+from memetik.robot import edit, interop, limits
 from memetik.robot.configuration import JointValues
 from memetik.robot.description import Description, Geometry, Inertial, Semantics
 from memetik.robot.groups import group_end_effectors
+from memetik.robot.interop import MujocoModel, PinocchioModel, RosState
 from memetik.robot.kinematics import Kinematics
 from memetik.robot.limits import AxisLimits, JointLimits
 from memetik.robot.load import load_description
@@ -176,6 +177,37 @@ class Robot(Kinematics):
         """URDF text. Joints that URDF does not have are written in the way the URDF writer documents."""
         return write_urdf(self.description, meshes=meshes)
 
+    def to_mujoco(self, q: ArrayLike, model: MujocoModel | None = None) -> np.ndarray:
+        """MuJoCo's qpos for q: its order, mimic joints, free bases; of `model`, else as MuJoCo reads the same file."""
+        return interop.to_mujoco(self, q, model)
+
+    def from_mujoco(self, qpos: ArrayLike, model: MujocoModel | None = None) -> np.ndarray:
+        """The configuration q of MuJoCo's qpos."""
+        return interop.from_mujoco(self, qpos, model)
+
+    def to_pinocchio(self, q: ArrayLike, model: PinocchioModel | None = None) -> np.ndarray:
+        """Pinocchio's q: its order, continuous joints as (cos, sin), free bases; of `model`, else as it reads the same
+        URDF."""
+        return interop.to_pinocchio(self, q, model)
+
+    def from_pinocchio(self, q: ArrayLike, model: PinocchioModel | None = None) -> np.ndarray:
+        """The configuration of Pinocchio's q."""
+        return interop.from_pinocchio(self, q, model)
+
+    def to_ros(self, q: ArrayLike, *, mimic: bool = True) -> RosState:
+        """Names and positions as in ROS's JointState, and poses of joints with several axes."""
+        return interop.to_ros(self, q, mimic=mimic)
+
+    def from_ros(
+        self,
+        name: Sequence[str],
+        position: Sequence[float],
+        poses: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
+        default: ArrayLike | None = None,
+    ) -> np.ndarray:
+        """The configuration of a joint state; joints that it lacks are those of `default`, or an error without."""
+        return interop.from_ros(self, name, position, poses, default)
+
     def show(self, q: ArrayLike | None = None, scene: Scene | None = None, *, height: int = 480) -> Picture:
         """The robot at q, or at several configurations, to look at: shown by itself in a notebook; `.open()` opens a
         browser."""
@@ -289,9 +321,9 @@ def _geometry(item: Geometry | Shape | tuple[Shape, PoseLike]) -> Geometry:
     match item:
         case Geometry():
             return item
-        case Box() | Sphere() | Cylinder() | Capsule() | Mesh():
+        case Box() | Sphere() | Cylinder() | Capsule() | Mesh() | TriangleMesh():
             return Geometry(item)
-        case (Box() | Sphere() | Cylinder() | Capsule() | Mesh() as shape, placed):
+        case (Box() | Sphere() | Cylinder() | Capsule() | Mesh() | TriangleMesh() as shape, placed):
             return Geometry(shape, as_pose(placed, "the pose of a shape"))
         case _:
             raise InvalidInputError(f"a shape, a pair (shape, pose) or a Geometry is needed, not {item!r:.80}.")

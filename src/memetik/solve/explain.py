@@ -28,16 +28,17 @@ MOST_CONTACTS = 6
 def reason_of(solution: Solution) -> str:
     """The solution's reason in a few words.
 
-    'out of reach' and 'limits exclude it' are proved. 'too few joints for the demands' holds for all but special
-    targets. 'in collision': configurations were found that meet the goals, and all of them touch something. 'not found
-    in time' says nothing about what is possible.
+    'out of reach' and 'limits exclude it' are proved, and so is 'too few joints for the demands': no joint is free to
+    move. 'in collision': configurations were found that meet the goals, and all of them touch something. 'not found in
+    time' says nothing about what is possible; where the joints meet the demands in special cases only, `explain()` says
+    so, as the target may be one of these.
     """
     if solution.success:
         return SOLVED
     hard = HardTerms.of_solution(solution)
     if proof := proof_of(hard):
         return proof.reason
-    if shortage_of(hard):
+    if (shortage := shortage_of(hard)) and shortage.joints == 0:
         return TOO_FEW_JOINTS
     return IN_COLLISION if _turned_away_by_contact(solution) else NOT_FOUND
 

@@ -30,6 +30,7 @@ from memetik.motion.planning.pipeline import plan
 from memetik.robot import bundled
 from memetik.robot.readers.config_file import SCHEMA, RobotConfig
 from memetik.robot.robot import Robot, load_robot
+from memetik.robot.source_words import split_arguments
 from memetik.solve.problem import Problem
 
 STAGES = ("doctor", "load", "limits", "self-collision", "spheres", "inverse kinematics", "planning")
@@ -240,8 +241,11 @@ class _BringUp:
     def text(self, path: Path) -> str:
         """The file; paths in it are relative to its folder."""
         folder, source = path.resolve().parent, self.source
+        source, arguments = split_arguments(source)
         source = source if source in bundled.names() else _portable(source, folder)
-        robot: dict[str, str | list[str]] = {"source": source}
+        robot: dict[str, str | list[str] | dict[str, str]] = {"source": source}
+        if arguments:
+            robot["arguments"] = arguments
         if self.srdf is not None:
             robot["srdf"] = _portable(self.srdf, folder)
         if self.search_path:

@@ -53,15 +53,19 @@ class Driver(Protocol):
     @property
     def joint_names(self) -> tuple[str, ...]:
         """The joints it drives."""
+        ...
 
     def send(self, trajectory: Trajectory) -> None:
         """Begin to follow a trajectory; raises DriverError where it is refused."""
+        ...
 
     def state(self) -> DriverState:
         """Where the arm is now."""
+        ...
 
     def stop(self) -> None:
         """Bring the arm to rest as fast as it safely goes."""
+        ...
 
 
 def most_points(driver: Driver) -> int | None:

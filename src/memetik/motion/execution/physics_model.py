@@ -171,7 +171,8 @@ class _Builder:
                 raise InvalidInputError(f"{item.name!r} is a plane, which has no end; it cannot be loose.")
             body.add_freejoint()
             weight: dict[str, Setting] = {"mass": masses[item.name]} if item.name in masses else {"density": DENSITY}
-            self.geoms.add(body, item.shape, np.eye(4), item.name, rgba=item.color or (0.9, 0.5, 0.2, 1.0), **weight)
+            weight["rgba"] = item.color or (0.9, 0.5, 0.2, 1.0)
+            self.geoms.add(body, item.shape, np.eye(4), item.name, False, **weight)
 
     def add_welds(self, loose: Sequence[str], grips: Sequence[str]) -> dict[tuple[str, str], int]:
         welds = {}
