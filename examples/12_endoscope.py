@@ -1,6 +1,6 @@
 """An endoscope reaches into a tank through a hole of seven centimetres, and looks at its wall.
 
-Nothing tells the search where the hole is. The same with the hole given as a Pivot goal; then spots of the wall are
+Nothing tells the search where the hole is. The same with the hole given as a Pivot goal; then points of the wall are
 inspected with a stand-off and tolerances instead of exact poses.
 
 Run: python examples/12_endoscope.py
@@ -40,10 +40,10 @@ times = [s.time if (s := guided.solve(t, seed=robot.random(rng), rng=k, timeout=
          for k, t in enumerate(tank.targets)]  # fmt: skip
 print(f"through a given pivot: {int(np.isfinite(times).sum())} of {TARGETS}, median {1e3 * np.median(times):.1f} ms")
 
-spots = mk.sample_surface(
+points = mk.sample_surface(
     tank.scene, tank.metadata["surfaces"][0], count=40, low=(-0.1, 1.08, 0.4), high=(0.1, 1.48, 0.6)
 )
-report = mk.plan_inspection(robot, scene, spots, distance=(0.01, 0.04), view_angle=0.25, incidence_angle=0.4)
+report = mk.plan_inspection(robot, scene, points, distance=(0.01, 0.04), view_angle=0.25, incidence_angle=0.4)
 print(report)
 cut = opened(scene_parts(scene), 0, 0.0)
 save_picture("12_endoscope", robot, configurations[0], marks=cut, azimuth=0.25, elevation=0.2)

@@ -59,6 +59,24 @@ def test_links_between_documents_lead_somewhere(document):
     assert [target for target in targets if not (path.parent / target).exists()] == []
 
 
+def test_files_that_documents_and_comments_name_exist():
+    folders = [ROOT, ROOT / "src", ROOT / "src/memetik", ROOT / "native"]
+    texts = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/**/*.py")]
+    texts += [
+        path
+        for ending in ("py", "h", "cpp")
+        for tree in ("src", "native")
+        for path in ROOT.glob(f"{tree}/**/*.{ending}")
+    ]
+    missing = []
+    for path in texts:
+        for name in re.findall(r"(?<![\w./<-])((?:[\w-]+/)+[\w.-]+\.(?:py|pyi|h|cpp|cmake|md))\b", path.read_text()):
+            found = any((folder / name).is_file() for folder in (*folders, path.parent))
+            if not found and not name.startswith("path/to/"):
+                missing.append(f"{path.relative_to(ROOT)}: {name}")
+    assert missing == []
+
+
 @pytest.mark.parametrize("document", ["README.md", "docs/index.md"])
 def test_code_in_the_documents_runs(document, tmp_path, monkeypatch):
     """Each Python block, except lines that load files of the reader's own."""

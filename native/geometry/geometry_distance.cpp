@@ -1,4 +1,5 @@
 #include "geometry/geometry_distance.h"
+#include "geometry/vectors.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +7,6 @@
 
 namespace memetik {
 namespace {
-
-double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 // R^T v
 void back(const Placement &pose, const double *v, double *out) {

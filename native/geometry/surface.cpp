@@ -1,12 +1,11 @@
 #include "geometry/surface.h"
+#include "geometry/vectors.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace memetik {
 namespace {
-
-double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 void add(double *sum, double factor, const double *v) {
   for (int k = 0; k < 3; ++k) sum[k] += factor * v[k];

@@ -1,4 +1,5 @@
 #include "geometry/triangle_tree.h"
+#include "geometry/vectors.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,9 +10,7 @@ namespace memetik {
 namespace {
 
 constexpr int kLeaf = 4;
-constexpr int kDepth = 64;  // halving: 2^64 triangles
-
-double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+constexpr int kMostLevels = 64;  // halving: 2^64 triangles
 
 void subtract(const double *a, const double *b, double *out) {
   for (int k = 0; k < 3; ++k) out[k] = a[k] - b[k];
@@ -179,7 +178,7 @@ double TriangleTree::distance(const double *point, int32_t &nearest) const {
   struct {
     int32_t node;
     double square;
-  } stack[2 * kDepth];
+  } stack[2 * kMostLevels];
   int top = 0;
   stack[top++] = {0, box_squared(nodes_[0].lower, nodes_[0].upper, point)};
   while (top > 0) {
@@ -214,7 +213,7 @@ void TriangleTree::nearest_to_ball(const double *centre, double radius, std::vec
   int32_t guess = -1;
   const double reach = distance(centre, guess) + 2 * radius;
   const double limit = reach * reach * (1 + 1e-12);
-  int32_t stack[2 * kDepth];
+  int32_t stack[2 * kMostLevels];
   int top = 0;
   stack[top++] = 0;
   while (top > 0) {
@@ -265,7 +264,7 @@ bool TriangleTree::crossed(const double *from, const double *to) const {
     lower[k] = std::min(from[k], to[k]) - slack;
     upper[k] = std::max(from[k], to[k]) + slack;
   }
-  int32_t stack[2 * kDepth];
+  int32_t stack[2 * kMostLevels];
   int top = 0;
   stack[top++] = 0;
   while (top > 0) {
@@ -287,7 +286,7 @@ bool TriangleTree::crossed(const double *from, const double *to) const {
 int32_t TriangleTree::cast(const double *from, const double *direction, double least, double most, bool both_sides,
                            double &along) const {
   constexpr double kSlack = 1e-9;  // so that no line slips through between two triangles
-  int32_t found = -1, stack[2 * kDepth];
+  int32_t found = -1, stack[2 * kMostLevels];
   double best = std::numeric_limits<double>::infinity();
   int top = 0;
   stack[top++] = 0;

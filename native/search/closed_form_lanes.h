@@ -19,7 +19,7 @@ MEMETIK_INLINE Vector3 turned(const double *h, const Angle &a, const Vector3 &v)
   const Vector3 axis = vector(h);
   return a.c * v + a.s * cross(axis, v) + ((1.0 - a.c) * dot(axis, v)) * axis;
 }
-MEMETIK_INLINE Vector3 turned_back(const double *h, const Angle &a, const Vector3 &v) {
+MEMETIK_INLINE Vector3 rotated_back_about(const double *h, const Angle &a, const Vector3 &v) {
   return turned(h, {-a.s, a.c}, v);
 }
 
@@ -74,7 +74,7 @@ class Motion {
   void take_last(const Angle &angle) { last_ = angle, seven_ = true; }
 
   Vector3 rotated(const Vector3 &v) const {
-    const Vector3 u = turn(form_.tool_inverse.R, seven_ ? turned_back(form_.direction[6], last_, v) : v);
+    const Vector3 u = turn(form_.tool_inverse.R, seven_ ? rotated_back_about(form_.direction[6], last_, v) : v);
     return {R_[0] * u.x + R_[1] * u.y + R_[2] * u.z, R_[3] * u.x + R_[4] * u.y + R_[5] * u.z,
             R_[6] * u.x + R_[7] * u.y + R_[8] * u.z};
   }
@@ -105,36 +105,38 @@ class Motion {
 
 // Of an arm of six joints: the height of the wrist along axes 2, 3 (and 4) does not change with them, which leaves it
 // to axis 1.
-inline void six_joint_postures(const ClosedForm &f, const Motion &motion, const Lane *choice, Lane *theta) {
+inline void six_joint_configurations(const ClosedForm &f, const Motion &motion, const Lane *choice, Lane *theta) {
   const double (*h)[3] = f.direction;
   const Vector3 base = vector(f.point[0]), wrist = vector(f.meeting), h2 = vector(h[1]);
   Angle a[6];
   a[0] = to_height(h2, h[0], motion.moved(wrist) - base, dot(h2, wrist - base), choice[0]);
   a[0].s = -a[0].s;  // it was the way back that was solved
-  const auto without_first = [&](const Vector3 &x) { return turned_back(h[0], a[0], x - base) + base; };
+  const auto without_first = [&](const Vector3 &x) { return rotated_back_about(h[0], a[0], x - base) + base; };
   if (f.kind == ClosedFormKind::parallel) {
-    const Vector3 last = turned_back(h[0], a[0], motion.rotated(vector(h[5])));
+    const Vector3 last = rotated_back_about(h[0], a[0], motion.rotated(vector(h[5])));
     a[4] = to_height(h2, h[4], vector(h[5]), dot(h2, last), choice[1]);
-    a[5] = between(h[5], motion.rotated_back(turned(h[0], a[0], h2)), turned_back(h[4], a[4], h2));
-    const auto before_wrist = [&](const Vector3 &v) { return turned_back(h[5], a[5], turned_back(h[4], a[4], v)); };
+    a[5] = between(h[5], motion.rotated_back(turned(h[0], a[0], h2)), rotated_back_about(h[4], a[4], h2));
+    const auto before_wrist = [&](const Vector3 &v) {
+      return rotated_back_about(h[5], a[5], rotated_back_about(h[4], a[4], v));
+    };
     const Vector3 fourth = vector(f.point[3]);
     const Vector3 x = without_first(motion.moved(before_wrist(fourth - wrist) + wrist));
     bend(f, fourth - vector(f.point[2]), x, choice[2], a[1], a[2]);
     const Vector3 k = vector(f.across);
-    const Vector3 seen = turned_back(h[0], a[0], motion.rotated(before_wrist(k)));
+    const Vector3 seen = rotated_back_about(h[0], a[0], motion.rotated(before_wrist(k)));
     theta[1] = angle_of(a[1]), theta[2] = angle_of(a[2]);
     theta[3] = f.sign[3] * (angle_of(between(h[1], k, seen)) - theta[1] - f.sign[2] * theta[2]);
   } else {
     bend(f, wrist - vector(f.point[2]), without_first(motion.moved(wrist)), choice[1], a[1], a[2]);
     const auto arm = [&](const Vector3 &v) { return turned(h[0], a[0], turned(h[1], a[1], turned(h[2], a[2], v))); };
     const auto arm_back = [&](const Vector3 &v) {
-      return turned_back(h[2], a[2], turned_back(h[1], a[1], turned_back(h[0], a[0], v)));
+      return rotated_back_about(h[2], a[2], rotated_back_about(h[1], a[1], rotated_back_about(h[0], a[0], v)));
     };
     const Vector3 h4 = vector(h[3]), h6 = vector(h[5]);
     const Vector3 last = arm_back(motion.rotated(h6));
     a[4] = to_height(h4, h[4], h6, dot(h4, last), choice[2]);
     a[3] = between(h[3], turned(h[4], a[4], h6), last);
-    a[5] = between(h[5], motion.rotated_back(arm(h4)), turned_back(h[4], a[4], h4));
+    a[5] = between(h[5], motion.rotated_back(arm(h4)), rotated_back_about(h[4], a[4], h4));
     theta[1] = angle_of(a[1]), theta[2] = angle_of(a[2]), theta[3] = angle_of(a[3]);
   }
   theta[0] = angle_of(a[0]), theta[4] = angle_of(a[4]), theta[5] = angle_of(a[5]);
@@ -142,19 +144,20 @@ inline void six_joint_postures(const ClosedForm &f, const Motion &motion, const 
 
 // Of an arm with a shoulder, its last joint taken away: the elbow makes the distance from shoulder to wrist, axes 5 and
 // 6 turn the shoulder to where the hand must see it, axes 1 to 3 do the rest of the rotation.
-inline void shoulder_postures(const ClosedForm &f, const Motion &motion, const Lane *choice, Lane *theta) {
+inline void shoulder_configurations(const ClosedForm &f, const Motion &motion, const Lane *choice, Lane *theta) {
   const double (*h)[3] = f.direction;
   const Vector3 shoulder = vector(f.shoulder), wrist = vector(f.meeting), elbow = vector(f.point[3]);
   const Vector3 reach = motion.moved(wrist) - shoulder, upper = elbow - shoulder, lower = wrist - elbow;
   Angle a[6];
   a[3] = to_height(upper, h[3], lower, 0.5 * (dot(reach, reach) - dot(upper, upper) - dot(lower, lower)), choice[0]);
   const Vector3 seen = motion.moved_back(shoulder) - wrist;
-  const Vector3 bent = turned_back(h[3], a[3], shoulder - elbow) + elbow - wrist;
+  const Vector3 bent = rotated_back_about(h[3], a[3], shoulder - elbow) + elbow - wrist;
   const Vector3 h1 = vector(h[0]), h3 = vector(h[2]), h5 = vector(h[4]);
   a[5] = to_height(h5, h[5], seen, dot(h5, bent), choice[1]);
   a[4] = between(h[4], turned(h[5], a[5], seen), bent);
   const auto arm = [&](const Vector3 &v) {  // the rotation E1 E2 E3 v, and back
-    return motion.rotated(turned_back(h[5], a[5], turned_back(h[4], a[4], turned_back(h[3], a[3], v))));
+    return motion.rotated(
+        rotated_back_about(h[5], a[5], rotated_back_about(h[4], a[4], rotated_back_about(h[3], a[3], v))));
   };
   const auto arm_back = [&](const Vector3 &v) {
     return turned(h[3], a[3], turned(h[4], a[4], turned(h[5], a[5], motion.rotated_back(v))));
@@ -162,14 +165,14 @@ inline void shoulder_postures(const ClosedForm &f, const Motion &motion, const L
   const Vector3 third = arm(h3);
   a[1] = to_height(h1, h[1], h3, dot(h1, third), choice[2]);
   a[0] = between(h[0], turned(h[1], a[1], h3), third);
-  a[2] = between(h[2], arm_back(h1), turned_back(h[1], a[1], h1));
+  a[2] = between(h[2], arm_back(h1), rotated_back_about(h[1], a[1], h1));
   for (int i = 0; i < 6; ++i) theta[i] = angle_of(a[i]);
 }
 
 // Values of the variables for the pose (position, rotation row major) of the frame; `last` are those of joint 7. The
 // lanes run through the choices; where limits leave the elbow one side, neighbours in pairs make the same.
-inline void closed_form_postures(const ClosedForm &f, const Lane *position, const Lane *rotation, const Lane &last,
-                                 Lane *q) {
+inline void closed_form_configurations(const ClosedForm &f, const Lane *position, const Lane *rotation,
+                                       const Lane &last, Lane *q) {
   Lane choice[3], theta[kClosedJoints];
   for (int lane = 0; lane < kWidth; ++lane)
     for (int k = 0; k < 3; ++k) set(choice[k], lane, lane >> k & 1 ? -1.0 : 1.0);
@@ -180,9 +183,9 @@ inline void closed_form_postures(const ClosedForm &f, const Lane *position, cons
     Angle angle;
     sincos(theta[6], angle.s, angle.c);
     motion.take_last(angle);
-    shoulder_postures(f, motion, choice, theta);
+    shoulder_configurations(f, motion, choice, theta);
   } else {
-    six_joint_postures(f, motion, choice, theta);
+    six_joint_configurations(f, motion, choice, theta);
   }
   for (int i = 0; i < f.joints; ++i) q[f.variable[i]] = f.multiplier[i] * (theta[i] - Lane(f.offset[i]));
 }

@@ -50,7 +50,7 @@ int solve_closed(const ProblemView &p, const PoseView &pose, const ClosedForm &f
   const int n = p.variable_count;
   for (int lane = 0; lane < kWidth; ++lane) put_target(p, pose, s, lane, element);
   for (int i = 0; i < n; ++i) s.metric[i] = Lane(element.seed[i]);
-  closed_form_postures(form, s.position, s.rotation, Lane(0.0), s.q);
+  closed_form_configurations(form, s.position, s.rotation, Lane(0.0), s.q);
   Lane far;
   unsigned open = check_closed(p, pose, s, far);
   element.evaluations += kWidth, element.starts += 1;
@@ -125,7 +125,7 @@ void solve_shoulder(const ProblemView &p, const PoseView &pose, const ClosedForm
   };
   for (int share = 0; share < shares; ++share) take(share, true);
   while (tries[0].element || tries[1].element) {
-    closed_form_postures(form, s.position, s.rotation, last, s.q);
+    closed_form_configurations(form, s.position, s.rotation, last, s.q);
     const unsigned inside = check_closed(p, pose, s, far);
     for (int share = 0; share < shares; ++share) {
       PoseElement *element = tries[share].element;

@@ -1,7 +1,7 @@
-// Preferences within the hard goals: kWidth configurations slide along what the hard goals leave free, each to a local
+// Soft goals within the hard ones: kWidth configurations slide along what the hard goals leave free, each to a local
 // optimum.
 //
-// A lane first finds the hard goals' manifold (phase reach), then descends  |must|^2 + eps^2 |preference|^2  by a
+// A lane first finds the hard goals' manifold (phase reach), then descends  |hard|^2 + eps^2 |soft|^2  by a
 // monotone Levenberg-Marquardt search while eps shrinks (phase slide), and at last returns to the manifold (phase
 // settle). A large eps allows long paths along a curved manifold, a small one ends at the constrained optimum.
 #include "goals/evaluate_lanes.h"

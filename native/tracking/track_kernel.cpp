@@ -51,7 +51,7 @@ struct Tracking {
 // How soft goals of a later priority count against those of the first.
 double share_of_priority(int priority) { return priority <= 1 ? 1.0 : priority == 2 ? 1e-2 : 1e-4; }
 
-// Preferences with one joint in each row are met joint by joint, in the centre.
+// Soft goals with one joint in each row are met joint by joint, in the centre.
 bool single_joints(const Term &term) { return term.kind == TermKind::joints && term.loss == Loss::square; }
 
 int tracked_rows(const ProblemView &v) {

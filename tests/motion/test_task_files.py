@@ -174,8 +174,8 @@ def test_grips_waits_and_attachments_are_steps(load):
     [
         ("speed = 2.0\n", "speed is a share"),
         ('speed = "fast"\n', "speed must be a number"),
-        ("start = 5\n", "a posture is values by name or in order"),
-        ('start = "redy"\n', r"no posture 'redy'; .*ready"),
+        ("start = 5\n", "a configuration is values by name or in order"),
+        ('start = "redy"\n', r"no configuration 'redy'; .*ready"),
         ("start = [0.1, 0.2]\n", "start|6"),
         ("[poses]\nthere = {place = [0.0, 0.0, 0.0]}\n", "place"),
         ("[poses]\nthere = {position = [0.0, 0.0]}\n", "3 numbers"),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 STATE_COLORS = {"out of reach": (0.55, 0.55, 0.58, 1.0), "blocked": (0.78, 0.16, 0.16, 1.0)}
 
 _MOST_FACES = 200_000
-_SHOWN_POSTURES = 40
+_SHOWN_CONFIGURATIONS = 40
 
 
 def score_colors(result: ReachResult) -> np.ndarray:
@@ -192,7 +192,7 @@ def _shown_configurations(result: ReachResult) -> list[tuple[str, np.ndarray]]:
     if not len(reached):
         return []
     order = reached[np.argsort(-result.score[reached], kind="stable")]
-    shown = order[np.unique(np.linspace(0, len(order) - 1, min(_SHOWN_POSTURES, len(order))).astype(int))]
+    shown = order[np.unique(np.linspace(0, len(order) - 1, min(_SHOWN_CONFIGURATIONS, len(order))).astype(int))]
     return [(f"target {k}, score {result.score[k]:.2f}", result.q[k]) for k in shown.tolist()]
 
 

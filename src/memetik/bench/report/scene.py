@@ -30,7 +30,7 @@ from memetik.robot.robot import Robot
 REACHED, SOMETIMES, MISSED, OUT = "#2ca02c", "#f2b01e", "#d62728", "#8a8f98"
 LEGEND = (("solved in all trials", REACHED), ("in some", SOMETIMES), ("missed", MISSED), ("unreachable", OUT))
 
-_SHOWN_POSTURES = 6  # of each solver
+_SHOWN_CONFIGURATIONS = 6  # of each solver
 _MOST_ARROWS = 4000
 _MULTIPLES = 6  # solvers in a cross-section
 
@@ -48,7 +48,7 @@ def scene_html(store: Store, case: Case, scenario: Scenario, there: set[str]) ->
     configurations = []
     for solver in case.solvers:
         numbers, _, q = store.configurations(solver.run, 0)
-        for k in np.unique(np.linspace(0, len(numbers) - 1, min(_SHOWN_POSTURES, len(numbers))).astype(int)):
+        for k in np.unique(np.linspace(0, len(numbers) - 1, min(_SHOWN_CONFIGURATIONS, len(numbers))).astype(int)):
             configurations.append((f"at target {numbers[k]}", link_poses(robot, q[k]), solver.label))
     configurations = configurations or [("seed of target 0", link_poses(robot, targets["seeds"][0]))]
     parts = [*robot_parts(robot), *scene_parts(scenario.scene, robot), part]

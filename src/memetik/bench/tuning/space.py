@@ -90,7 +90,7 @@ DECLARED: dict[str, dict[str, Range | Choice]] = {
     },
     "Trac": {},
 }
-"""Ranges that are better known than by the default alone, by class. Parameters of preferences are not among them."""
+"""Ranges that are better known than by the default alone, by class. Parameters of soft goals are not among them."""
 
 NOT_TUNED = ("restarts", "algorithm", "refine_patience")
 """What makes another method of it, or has no part in finding an answer."""

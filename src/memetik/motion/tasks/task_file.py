@@ -3,7 +3,7 @@
     schema = "memetik.task/1"
     robot = "panda"                 # bundled name, or the path of a description or of a robot config
     group = "panda_arm"             # the joints that moves are planned for
-    start = "ready"                 # a posture: a name, values in order, or {joint = value}
+    start = "ready"                 # a configuration: a name, values in order, or {joint = value}
     speed = 0.8                     # share of the velocity and acceleration limits
     scene = "cell.toml"             # a scene's file; objects below come on top
 
@@ -34,7 +34,7 @@
     home = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
 
     [[step]]
-    move = "home"                   # a planned motion to a posture or a pose, by name or as it is
+    move = "home"                   # a planned motion to a configuration or a pose, by name or as it is
     [[step]]
     line = {offset = [0.0, 0.0, 0.1]}       # a straight line to a pose, or by an offset
     [[step]]
@@ -46,8 +46,8 @@
     [[step]]
     wait = 0.5                      # also attach = an object, detach = true
 
-A taught posture may stand where a pose is asked for: the pose of the tool in it is meant. Files are named relative to
-the task's folder.
+A taught configuration may stand where a pose is asked for: the pose of the tool in it is meant. Files are named
+relative to the task's folder.
 """
 
 from __future__ import annotations
@@ -94,25 +94,25 @@ def load_task(path: str | os.PathLike[str]) -> Task:
 
 
 def load_postures(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
-    """The postures that were taught: joint values by name, by the postures' names."""
-    document = read_table(path, "the postures", "toml", most=MAX_BYTES).schema(POSTURES_SCHEMA)
+    """The configurations that were taught: joint values by name, by the configurations' names."""
+    document = read_table(path, "the taught configurations", "toml", most=MAX_BYTES).schema(POSTURES_SCHEMA)
     taught = document.table("posture")
     return {name: {joint: taught.table(name).number(joint) for joint in taught.table(name)} for name in taught}
 
 
 def teach(path: str | os.PathLike[str], name: str, values: Mapping[str, float]) -> None:
-    """Record a posture under a name, in a file that may already hold others; one of that name is replaced.
+    """Record a configuration under a name, in a file that may already hold others; one of that name is replaced.
 
     values: joint values by name, such as a driver's state tells them.
     """
     if not name.strip():
-        raise InvalidInputError("a taught posture needs a name.")
+        raise InvalidInputError("a taught configuration needs a name.")
     path = Path(path)
     known = load_postures(path) if path.exists() else {}
     known[name] = {joint: float(value) for joint, value in values.items()}
-    text = f'# Postures that were taught: radians, metres.\nschema = "{POSTURES_SCHEMA}"\n'
-    for posture, joints in known.items():
-        head = to_toml({posture: joints}).strip()
+    text = f'# Configurations that were taught: radians, metres.\nschema = "{POSTURES_SCHEMA}"\n'
+    for taught, joints in known.items():
+        head = to_toml({taught: joints}).strip()
         text += "\n[posture." + head[1:] + "\n"
     write_whole(path, text)
 
@@ -137,7 +137,7 @@ class _Reader:
         for entry in document.tables("step"):
             with entry.naming_errors():
                 steps += self.step(entry, steps)
-        start = self.posture(document.data.get("start", {}), "start")
+        start = self.configuration(document.data.get("start", {}), "start")
         return Task(
             robot=self.robot,
             scene=scene,
@@ -172,7 +172,7 @@ class _Reader:
     def load_postures(self) -> dict[str, np.ndarray]:
         given = self.document.data.get("postures", {})
         entries = load_postures(self.folder / given) if isinstance(given, str) else self.document.table("postures").data
-        return {name: self._values(entry, f"posture {name!r}") for name, entry in entries.items()}
+        return {name: self._values(entry, f"configuration {name!r}") for name, entry in entries.items()}
 
     def load_gripper(self) -> Gripper | None:
         if "gripper" not in self.document:
@@ -237,7 +237,7 @@ class _Reader:
             return self.poses[value]
         if isinstance(value, dict) and any(key in value for key in _POSE_KEYS):
             return self.pose(value, "move")
-        return self.posture(value, "move")
+        return self.configuration(value, "move")
 
     def grip(self, value: Value) -> dict[str, float]:
         if self.gripper is None:
@@ -251,7 +251,7 @@ class _Reader:
         return {name: values.number(name) for name in values}
 
     def pose(self, entry: Value, what: str) -> np.ndarray:
-        """A pose by name, as position and rotation, or as that of the tool in a taught posture."""
+        """A pose by name, as position and rotation, or as that of the tool in a taught configuration."""
         if isinstance(entry, str):
             poses = getattr(self, "poses", {})
             if entry in poses:
@@ -263,22 +263,22 @@ class _Reader:
             raise InvalidInputError(f"{what} is a name or a table of position and rpy or quat_xyzw, not {entry!r:.60}.")
         return read_pose(Table(entry, self.document.source, place=what).known(*_POSE_KEYS))
 
-    def posture(self, entry: Value, what: str) -> np.ndarray:
+    def configuration(self, entry: Value, what: str) -> np.ndarray:
         if isinstance(entry, str):
             if entry in self.postures:
                 return self.postures[entry]
             if entry in self.robot.named_states:
                 return self.robot.state(entry)
             choices = [*self.postures, *self.robot.named_states, *getattr(self, "poses", {})]
-            raise InvalidInputError(f"{what}: there is no posture {entry!r}; {suggest(entry, choices)}")
+            raise InvalidInputError(f"{what}: there is no configuration {entry!r}; {suggest(entry, choices)}")
         return self._values(entry, what)
 
     def _values(self, entry: Value, what: str) -> np.ndarray:
-        """A posture of the whole robot, from values by name or in order (of the arm, or of all)."""
+        """A configuration of the whole robot, from values by name or in order (of the arm, or of all)."""
         if isinstance(entry, dict):
             return self.robot.q(cast("JointValues", entry))
         if isinstance(entry, list) and len(entry) == self.arm.dof:
             return self.robot.q(cast("JointValues", dict(zip(self.arm.joint_names, entry, strict=True))))
         if isinstance(entry, list):
             return self.robot.q(cast("JointValues", entry))
-        raise self.document.error(f"{what}: a posture is values by name or in order, not {entry!r:.60}.")
+        raise self.document.error(f"{what}: a configuration is values by name or in order, not {entry!r:.60}.")

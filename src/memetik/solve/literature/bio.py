@@ -32,7 +32,7 @@ class Bio2(CoreMethod, method="bio2"):
 
     Islands of two species. A child is its better parent, its momentum times 0, 1 or 2, and a mutation r 2^-s of the
     joints' ranges: r normal for each gene, s a whole number drawn once per child. The best of children and parents
-    survive; with preferences, a random number of children is selected by these first. After some generations the best
+    survive; with soft goals, a random number of children is selected by these first. After some generations the best
     of a species goes down the numeric gradient. All this by kinematics extrapolated to first order from the best of the
     species, anew in each step. Species that are not the best die where they do not improve, or by chance.
 

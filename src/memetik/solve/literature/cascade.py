@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from memetik._core import Ending
 from memetik.errors import InvalidInputError
 from memetik.solve.literature.delegate import restarts, run_native, run_part, single_run, without_restarts
 from memetik.solve.methods import method_named
@@ -18,9 +19,6 @@ from memetik.solve.methods.method import Method, PythonMethod
 from memetik.solve.methods.parameters import Count, Share
 from memetik.solve.methods.task import BudgetExceeded, SearchTask
 from memetik.solve.problem import Problem
-
-OUT_OF_TIME = 1
-"""The core's Ending of that kind (native/solver.h)."""
 
 SLICE_SECONDS = 0.01
 """How long a method in a race runs before it looks whether another has won, unless it looks by itself."""
@@ -201,7 +199,7 @@ class _Runner(SearchTask):
                 self.bounds = replace(bounds, timeout=min(bounds.timeout, time.perf_counter() - self.begin + seconds))
                 outcome = run_native(single, self, start, rng)
                 self.bounds = bounds
-                if outcome.ending != OUT_OF_TIME:
+                if outcome.ending != Ending.timeout:
                     break
                 seconds *= 2.0
             if self.race.over or not again or not self.attempt():

@@ -35,7 +35,7 @@ class Memetic(Native):
     random_share      share of new starts drawn at random; the others are bred from the population.
     wipeout           chance that the worse species dies when a local search brings nothing new.
     mutation_low, mutation_high
-                      a child's genes are shifted by 2^-s of half their range, s drawn between these, once per child.
+                      a child's joints are shifted by 2^-s of half their range, s drawn between these, once per child.
     damping           of the local search, times its squared error.
     max_step          largest change of a joint in one iteration, radians or metres.
     round_iterations  iterations of an island before the next one's turn.
