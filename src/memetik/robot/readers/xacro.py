@@ -28,6 +28,8 @@ _one_at_a_time = threading.Lock()  # xacro keeps the files and macros it is in i
 _USED_ARGUMENT = re.compile(rb"""\$\(arg\s+([^)\s]+)\s*\)|xacro\.arg\(\s*['"]([^'"]+)""")
 _PLACE = "memetik place"
 _MAX_BYTES = 32_000_000
+_MAX_NESTED = 8
+"""How often a file may include itself, directly or through others."""
 
 
 def expand_xacro(
@@ -174,6 +176,8 @@ class _Expansion:
         if text is not None:
             return minidom.parseString(text)
         path = self.resolved(str(filename))
+        if _library().filestack.count(filename) > _MAX_NESTED:
+            raise DescriptionError(f"{path} includes itself without end")
         try:
             self.open(path).close()
         except OSError as error:
