@@ -6,12 +6,13 @@ import inspect
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
 
 import typer
 
-if TYPE_CHECKING:
-    from memetik.goals.base import Goal
+from memetik.cli.goal_words import GoalCommand, json_goals, option_goals
+from memetik.goals.base import Goal
 
 Options = TypeVar("Options")
 
@@ -35,22 +36,22 @@ def _field(default: Any, info: Any) -> Any:
     return field(default=default, metadata=metadata)
 
 
-def command(verb: Callable[[Options], None]) -> Callable[..., None]:
-    """The function that typer calls for a verb: with a parameter for each field of the verb's options."""
+def add_command(group: typer.Typer, name: str, verb: Callable[[Options], None]) -> None:
+    """Adds a verb to a group: typer calls it with a parameter for each field of the verb's options."""
     (kind,) = (hint for name, hint in get_type_hints(verb).items() if name != "return")
     hints = get_type_hints(kind)
 
     def callback(**values: Any) -> None:
         verb(kind(**_with_arguments(values)))
 
-    callback.__name__, callback.__doc__ = verb.__name__, verb.__doc__
+    callback.__doc__ = verb.__doc__
     callback.__annotations__ = {entry.name: hints[entry.name] for entry in fields(kind)}
     callback.__signature__ = inspect.Signature([  # pyright: ignore[reportFunctionMemberAccess]
         inspect.Parameter(entry.name, inspect.Parameter.KEYWORD_ONLY, default=entry.metadata["typer"],
                           annotation=hints[entry.name])
         for entry in fields(kind)
     ])  # fmt: skip
-    return callback
+    group.command(name, cls=GoalCommand if issubclass(kind, GoalOptions) else None)(callback)
 
 
 def _with_arguments(values: dict[str, Any]) -> dict[str, Any]:
@@ -126,8 +127,6 @@ class GoalOptions:
     @property
     def goals(self) -> list[Goal]:
         """The goals, in the order of the options above."""
-        from memetik.cli.goal_words import json_goals, option_goals
-
         return [*option_goals(self.pose, self.position, self.orientation, self.align), *json_goals(self.goal)]
 
 
@@ -137,6 +136,7 @@ class ClusterOptions:
 
     cluster: str | None = option(None, "Address of a dask scheduler, or 'local'.")
     workers: int | None = option(None, "Processes of a local cluster.", min=1)
+    tls: Path | None = option(None, "Folder with ca.pem, cert.pem and key.pem of a cluster at tls://host:port.")
 
 
 @dataclass(frozen=True, kw_only=True)

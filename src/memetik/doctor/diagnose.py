@@ -15,6 +15,7 @@ from memetik.doctor.subject import Subject
 from memetik.errors import DescriptionError, MemetikError
 from memetik.files.paths import expanded
 from memetik.files.xml_tree import Element, parse_xml
+from memetik.robot import bundled
 from memetik.robot.description import Description, Joint, Semantics
 from memetik.robot.findings import Finding, Place, Report
 from memetik.robot.load import load_description, read_expanded
@@ -91,8 +92,6 @@ class _Examination:
             self.report.add("not-a-robot", Place(self.file, root.line, root.tag), message, "Give a robot description.")
 
     def is_bundled(self) -> bool:
-        from memetik.robot import bundled
-
         return self.path is not None and bundled.known(self.path)
 
     def content(self) -> bytes | str | None:

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from memetik.files.schema import Table
+from memetik.files.schema import Table
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -174,6 +174,30 @@ class Semantics:
     """(link, link, reason)"""
     virtual_joints: tuple[VirtualJoint, ...] = ()
     passive_joints: tuple[str, ...] = ()
+    pairs_are_complete: bool = field(default=False, metadata={"digest": "if set"})
+    """Whether `disabled_pairs` are all that the description leaves unchecked, neighbours in the tree included."""
+
+    def __setstate__(self, state: list[Any]) -> None:
+        # Those that earlier releases pickled have fewer fields.
+        for entry, value in zip(fields(self), [*state, *[False] * (len(fields(self)) - len(state))], strict=True):
+            object.__setattr__(self, entry.name, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Two links held together beside the tree: a frame of `first` and a frame of `second` coincide.
+
+    "point": the origins of the two frames coincide (a ball joint). "frame": the frames coincide (a weld).
+    """
+
+    name: str
+    kind: Literal["point", "frame"]
+    first: str
+    second: str
+    first_pose: np.ndarray = field(default_factory=lambda: np.eye(4))
+    """Pose of the held frame in the link `first`."""
+    second_pose: np.ndarray = field(default_factory=lambda: np.eye(4))
+    """Pose of the held frame in the link `second`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +214,8 @@ class Description:
     """Where the description comes from: a path, or the published source of a bundled robot."""
     notes: tuple[Note, ...] = field(default=(), compare=False)
     """What its reader left out or filled in; no part of what the description says."""
+    loops: tuple[Loop, ...] = field(default=(), metadata={"digest": "if set"})
+    """What closes the tree: pairs of links held together, which every solve and every motion holds."""
 
     def __setstate__(self, state: list[Any]) -> None:
         # Descriptions that earlier releases pickled have fewer fields.

@@ -69,7 +69,9 @@ def _collect(value: Any, parts: list[bytes]) -> None:
     elif is_dataclass(value):
         parts.append(type(value).__name__.encode())
         for item in fields(value):
-            if item.name != "notes":  # how a description was read is no content
+            # How a description was read is no content. A field of later releases counts only where it says something,
+            # so that digests stay what they were.
+            if item.name != "notes" and (item.metadata.get("digest") != "if set" or getattr(value, item.name)):
                 _collect(getattr(value, item.name), parts)
     else:
         parts.append(repr(value).encode())

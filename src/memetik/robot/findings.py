@@ -105,6 +105,8 @@ CODES: dict[str, tuple[Severity, str]] = {
     "missing-name": ("error", "a link or joint has no name"),
     "missing-element": ("error", "an element that URDF requires is missing"),
     "left-out": ("info", "something in the file that memetik does not read"),
+    "lost-constraint": ("warning", "something that restrains the motion and that memetik does not honour"),
+    "lost-shape": ("warning", "a shape that is left out of collision, sight and mass"),
     "filled-in": ("info", "something that the file does not say and memetik adds"),
     "unknown-element": ("info", "an element that URDF does not have, usually a misspelling; readers ignore it"),
     "not-a-number": ("error", "text where numbers are needed, or the wrong count of them"),

@@ -110,6 +110,7 @@ def restricted(semantics: Semantics, links: Collection[str], joints: Collection[
         disabled_pairs=tuple(pair for pair in semantics.disabled_pairs if pair[0] in links and pair[1] in links),
         virtual_joints=tuple(joint for joint in semantics.virtual_joints if joint.child_link in links),
         passive_joints=tuple(joint for joint in semantics.passive_joints if joint in joints),
+        pairs_are_complete=semantics.pairs_are_complete,
     )
 
 
@@ -153,6 +154,7 @@ def renamed(semantics: Semantics, rename: Callable[[str], str]) -> Semantics:
             for joint in semantics.virtual_joints
         ),
         passive_joints=all_of(semantics.passive_joints),
+        pairs_are_complete=semantics.pairs_are_complete,
     )
 
 
@@ -166,6 +168,7 @@ def merged(parts: Iterable[Semantics]) -> Semantics:
         disabled_pairs=tuple(pair for part in parts for pair in part.disabled_pairs),
         virtual_joints=tuple(joint for part in parts for joint in part.virtual_joints),
         passive_joints=tuple(joint for part in parts for joint in part.passive_joints),
+        pairs_are_complete=bool(parts) and all(part.pairs_are_complete for part in parts),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypedDict, TypeGuard, TypeVar
 from memetik.errors import DescriptionError, InvalidInputError, MissingExtraError, suggest
 from memetik.files.paths import expanded
 from memetik.files.xml_tree import MAX_BYTES, Element, parse_xml
+from memetik.robot import bundled
 from memetik.robot.description import Description, EndEffector, Group, NamedState, Semantics, VirtualJoint
 from memetik.robot.notes import Note, Notes
 from memetik.robot.readers.limits_file import apply_joint_limits, with_default_accelerations
@@ -102,8 +103,6 @@ def _read(source: RobotSource, arguments: dict[str, Any], folders: SearchPath) -
 
 
 def _read_name_or_path(source: str, arguments: dict[str, Any], folders: SearchPath) -> tuple[Description, str | None]:
-    from memetik.robot import bundled
-
     if not source.strip():
         raise InvalidInputError("the source of a robot is an empty text; give a name, a path or URDF text.")
     source, stated = split_arguments(source)
@@ -277,6 +276,7 @@ def _merged(given: Semantics, own: Semantics) -> Semantics:
         virtual_joints=_united(given.virtual_joints, own.virtual_joints),
         disabled_pairs=(*given.disabled_pairs, *(p for p in own.disabled_pairs if frozenset(p[:2]) not in pairs)),
         passive_joints=tuple(dict.fromkeys((*given.passive_joints, *own.passive_joints))),
+        pairs_are_complete=given.pairs_are_complete or own.pairs_are_complete,
     )
 
 

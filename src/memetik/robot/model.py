@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 
@@ -280,4 +280,5 @@ class RobotModel:
 
 
 def _native(tree: CompiledTree) -> _core.Tree:
-    return _core.Tree(_core.TreeArrays(**{name: getattr(tree, name) for name in _core.TreeArrays.field_names}))
+    field_names = cast("tuple[str, ...]", vars(_core.TreeArrays)["field_names"])
+    return _core.Tree(_core.TreeArrays(**{name: getattr(tree, name) for name in field_names}))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError
 from memetik.files.paths import expanded
-from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere, TriangleMesh
 from memetik.geometry.transforms import PoseLike, as_pose, frozen, transform
 from memetik.robot import calibration, edit, interop, limits
 from memetik.robot.configuration import JointValues
@@ -22,6 +22,9 @@ from memetik.robot.groups import group_end_effectors
 from memetik.robot.interop import MujocoModel, PinocchioModel, RosState
 from memetik.robot.kinematics import Kinematics
 from memetik.robot.limits import AxisLimits, JointLimits
+from memetik.robot.load import load_description
+from memetik.robot.readers.dh import DhTable
+from memetik.robot.urdf_writer import write_urdf
 
 if TYPE_CHECKING:
     from memetik.robot.load import LoadOptions, RobotSource
@@ -192,8 +195,6 @@ class Robot(Kinematics):
 
     def to_urdf(self, *, meshes: Literal["found", "given"] = "found") -> str:
         """URDF text. Joints that URDF does not have are written in the way the URDF writer documents."""
-        from memetik.robot.urdf_writer import write_urdf
-
         return write_urdf(self.description, meshes=meshes)
 
     def to_mujoco(self, q: ArrayLike, model: MujocoModel | None = None) -> np.ndarray:
@@ -277,8 +278,6 @@ def load_robot(
     use_soft_limits: takes the description's soft limits where they are tighter.
     options: those of `memetik.robot.load.load_description`: srdf=, arguments=, search_path=, joint_limits=.
     """
-    from memetik.robot.load import load_description
-
     description = load_description(source, **options)
     return Robot(description, limit_margin=limit_margin, use_soft_limits=use_soft_limits)
 
@@ -307,8 +306,6 @@ def robot_from_dh(
     joint_names, link_names: joint1, joint2, ... and base, link1, link2, ... where not given.
     base: pose of the robot in the world; tool: pose of a further link "tool" in the last frame.
     """
-    from memetik.robot.readers.dh import DhTable
-
     named = joint_names, link_names
     return Robot(DhTable(table, convention, limits, kinds, velocity, columns, name, *named, base, tool).description())
 
@@ -344,9 +341,9 @@ def _geometry(item: Geometry | Shape | tuple[Shape, PoseLike]) -> Geometry:
     match item:
         case Geometry():
             return item
-        case Box() | Sphere() | Cylinder() | Capsule() | Mesh():
+        case Box() | Sphere() | Cylinder() | Capsule() | Mesh() | TriangleMesh():
             return Geometry(item)
-        case (Box() | Sphere() | Cylinder() | Capsule() | Mesh() as shape, placed):
+        case (Box() | Sphere() | Cylinder() | Capsule() | Mesh() | TriangleMesh() as shape, placed):
             return Geometry(shape, as_pose(placed, "the pose of a shape"))
         case _:
             raise InvalidInputError(f"a shape, a pair (shape, pose) or a Geometry is needed, not {item!r:.80}.")

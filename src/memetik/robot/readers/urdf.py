@@ -7,8 +7,8 @@ All of URDF's joint types are read, and beyond the standard, so that any robot o
   with the meaning they have in `memetik.robot.description.Joint`;
 - in <limit>: an attribute `acceleration`, and one number per axis in each attribute where the joint has several;
 - <memetik version="1"> below <robot>: joints in the form above, each with <replaces joint="..." link="..."/> entries
-  for the chain of plain joints that stands for it for the sake of other programs; and <base><origin .../></base>,
-  the pose of the root link in the world.
+  for the chain of plain joints that stands for it for the sake of other programs; <capsule .../>, which joins a
+  cylinder and two spheres (see `urdf_capsules`); and <base><origin .../></base>, the pose of the root in the world.
 
 What the standard leaves open: numbers of 1e9 and beyond in limits mean no limit; a velocity of 0 means none is stated,
 as exporters write it; a <limit> with neither lower nor upper leaves the position free. A planar joint without <axis>
@@ -37,6 +37,7 @@ from memetik.robot.joint_kinds import JOINT_KINDS, JointTraits, joint_kind
 from memetik.robot.notes import summarised
 from memetik.robot.readers.mesh_paths import MeshFinder, SearchPath
 from memetik.robot.readers.tolerant import TolerantReader
+from memetik.robot.readers.urdf_capsules import CapsulePlaces, capsule_places, joined_capsules
 from memetik.robot.readers.urdf_shapes import SHAPES, Color, read_color, read_quaternion, read_shape
 from memetik.robot.readers.urdf_unread import unread_elements
 from memetik.robot.validate import MAX_LINKS, MAX_SUGGESTED
@@ -124,6 +125,7 @@ class _Reader(TolerantReader):
         super().__init__(report, file)
         self.meshes = meshes
         self.colors: dict[str, Color] = {}
+        self.capsules: CapsulePlaces = {}
         self.limits_written: dict[int, Limits] = {}
         self.mimic_lines: dict[int, int] = {}
         """By the identity of the mimic, which its joint holds."""
@@ -141,6 +143,8 @@ class _Reader(TolerantReader):
             self.fill("missing-name", root, "The robot has no name.", "It is called 'robot'.")
         self.check_children(root)
         self.read_materials(root)
+        extension = root.first("memetik")
+        self.capsules = self.attempt(lambda: capsule_places(extension), {})
         links, joints = [], []
         for child in root.children:
             if child.tag == "link":
@@ -153,7 +157,6 @@ class _Reader(TolerantReader):
         if not links and self.report is None:
             raise DescriptionError(f"{what} has no <link>.", "no-links")
         base = pose()
-        extension = root.first("memetik")
         if extension is not None:
             self.owner = "memetik"
             both = links, joints
@@ -333,8 +336,10 @@ class _Reader(TolerantReader):
         name = self.named(element)
         owner = self.owner
         inertial = self.inertial(element, owner)
-        collisions = self.geometries(element, "collision", owner)
-        visuals = self.geometries(element, "visual", owner)
+        collisions, visuals = (
+            joined_capsules(self.geometries(element, tag, owner), self.capsules.get((name, tag), frozenset()))
+            for tag in ("collision", "visual")
+        )
         self.owner = owner
         return self.mark(Link(name, inertial, collisions, visuals), element)
 
