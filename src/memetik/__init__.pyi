@@ -99,6 +99,8 @@ from memetik.motion.timing.limits import MotionLimits as MotionLimits
 from memetik.motion.timing.timing import TimingError as TimingError
 from memetik.motion.timing.timing import time_path as time_path
 from memetik.motion.timing.trajectory import Trajectory as Trajectory
+from memetik.robot.calibration import OffsetFit as OffsetFit
+from memetik.robot.calibration import fit_joint_offsets as fit_joint_offsets
 from memetik.robot.description import Description as Description
 from memetik.robot.description import EndEffector as EndEffector
 from memetik.robot.description import Geometry as Geometry
@@ -110,11 +112,15 @@ from memetik.robot.description import Mimic as Mimic
 from memetik.robot.description import NamedState as NamedState
 from memetik.robot.description import Semantics as Semantics
 from memetik.robot.description import VirtualJoint as VirtualJoint
+from memetik.robot.interop import MujocoModel as MujocoModel
+from memetik.robot.interop import PinocchioModel as PinocchioModel
+from memetik.robot.interop import RosState as RosState
 from memetik.robot.joint_kinds import JointAxis as JointAxis
 from memetik.robot.joint_kinds import JointTraits as JointTraits
 from memetik.robot.load import LoadOptions as LoadOptions
 from memetik.robot.load import YourdfpyRobot as YourdfpyRobot
 from memetik.robot.manipulability import manipulability as manipulability
+from memetik.robot.notes import Note as Note
 from memetik.robot.readers.bvh import Animation as Animation
 from memetik.robot.readers.bvh import BvhNode as BvhNode
 from memetik.robot.readers.bvh import load_bvh as load_bvh

@@ -211,3 +211,17 @@ def test_verbs_take_arguments(xacro_file, tmp_path):
         assert json.loads(done.stdout)["poses"]["tip"]["position"][2] == 4.0
     done = CliRunner().invoke(app, ["doctor", str(xacro_file), "--samples", "0", "--json", "--arg", "lenght=2"])
     assert "no argument 'lenght'" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<!DOCTYPE r [<!ENTITY a "b">]>' + XACRO,
+        XACRO.replace("</robot>", "<link/>" * 70_000 + "</robot>"),
+        XACRO.replace("</robot>", "<a>" * 3_000 + "</a>" * 3_000 + "</robot>"),
+    ],
+)
+def test_xacro_is_bounded_as_other_xml_is(xacro_file, text):
+    xacro_file.write_text(text)
+    with pytest.raises(DescriptionError, match="document type|more than 60000 elements|nests elements"):
+        load_description(xacro_file)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, TypeGuard, Unpack, cast
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError
+from memetik.files.paths import expanded
 from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere, TriangleMesh
 from memetik.geometry.transforms import PoseLike, as_pose, frozen, transform
-from memetik.robot import edit, interop, limits
+from memetik.robot import calibration, edit, interop, limits
 from memetik.robot.configuration import JointValues
 from memetik.robot.description import Description, Geometry, Inertial, Semantics
 from memetik.robot.groups import group_end_effectors
@@ -156,6 +158,24 @@ class Robot(Kinematics):
     def with_limit_margin(self, margin: float | Mapping[str, float]) -> Robot:
         """This robot with position limits moved inwards: radians, for all turning axes, or {joint: margin}."""
         return Robot(self.description, limit_margin=margin)
+
+    def with_joint_offsets(self, offsets: Mapping[str, float]) -> Robot:
+        """This robot as built: {joint: offset}, a joint that reports q stands at q + offset, radians or metres.
+
+        Limits and the meaning of q stay those of the reported values.
+        """
+        return Robot(calibration.set_joint_offsets(self.description, offsets))
+
+    def with_calibration(self, given: str | PathLike[str] | Mapping[str, Any]) -> Robot:
+        """This robot as built, by a calibration file (YAML) or the mapping that it holds.
+
+        Understood are the kinematics file of Universal Robots' calibration and, for any robot, `joints:` with `offset`
+        or with `xyz` and `rpy` of a joint's origin.
+        """
+        if isinstance(given, Mapping):
+            return Robot(calibration.apply_calibration(self.description, given))
+        path = expanded(given)
+        return Robot(calibration.apply_calibration(self.description, calibration.read_file(path), source=path))
 
     def with_soft_limits(self) -> Robot:
         """This robot with its soft limits as position limits."""

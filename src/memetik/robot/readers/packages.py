@@ -137,14 +137,14 @@ class PackageFinder:
             return
         for folder in self.parents():
             inner = os.path.join(folder, package)
-            if _is_package(inner, package) and is_within(os.path.realpath(inner), os.path.realpath(folder)):
+            if is_within(os.path.realpath(inner), os.path.realpath(folder)) and _is_package(inner, package):
                 yield inner
         above = os.path.dirname(self.own)
         for level, folder in zip(range(_MAX_BESIDE), _parents(above), strict=False):
             if os.path.dirname(folder) == folder:
                 return
             for candidate in (os.path.join(folder, package), os.path.join(folder, "share", package)):
-                if _is_package(candidate, package) and is_within(os.path.realpath(candidate), os.path.realpath(folder)):
+                if is_within(os.path.realpath(candidate), os.path.realpath(folder)) and _is_package(candidate, package):
                     yield candidate
             workspace = os.path.basename(folder) == "src"
             if workspace or (level == 0 and stated_name(self.own) is not None):

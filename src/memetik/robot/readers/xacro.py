@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from types import FrameType, ModuleType
 from typing import IO, Any
 from xml.dom import expatbuilder, minidom
-from xml.parsers import expat
 
 from memetik.errors import DescriptionError, InvalidInputError, MissingExtraError, suggest
+from memetik.files.xml_tree import parse_xml
 from memetik.robot.notes import Notes
 from memetik.robot.readers import xacro_cache
 from memetik.robot.readers.packages import PackageFinder, SearchPath, stated_name
@@ -28,6 +28,8 @@ _one_at_a_time = threading.Lock()  # xacro keeps the files and macros it is in i
 _USED_ARGUMENT = re.compile(rb"""\$\(arg\s+([^)\s]+)\s*\)|xacro\.arg\(\s*['"]([^'"]+)""")
 _PLACE = "memetik place"
 _MAX_BYTES = 32_000_000
+_MAX_NESTED = 8
+"""How often a file may include itself, directly or through others."""
 
 
 def expand_xacro(
@@ -116,8 +118,8 @@ class _Expansion:
         reason = " ".join(stated.split()) or type(root).__name__
         place = _place_of(error)
         line = place[1] if place is not None else None
-        if isinstance(error, expat.ExpatError):
-            reason, line = f"it is not well-formed XML: {expat.ErrorString(error.code)}", error.lineno
+        if isinstance(root, DescriptionError) and root.line is not None:
+            line = root.line
         elif place is not None:
             inner = place[0]
         macros = [f"macro {macro.body.getAttribute('name')!r}" for macro in reversed(xacro.macrostack or [])]
@@ -174,13 +176,17 @@ class _Expansion:
         if text is not None:
             return minidom.parseString(text)
         path = self.resolved(str(filename))
+        if _library().filestack.count(filename) > _MAX_NESTED:
+            raise DescriptionError(f"{path} includes itself without end")
         try:
             self.open(path).close()
         except OSError as error:
             xacro = _library()
             xacro.filestack.pop()
             raise xacro.XacroException(f"{error.strerror}: {path}", exc=error) from error
-        document = _LinedBuilder(path).parseString(self.contents[path])
+        # Read safely first: minidom takes document types, entities and files of any size.
+        parse_xml(self.contents[path], path)
+        document = _LinedBuilder(path).parseString(self.contents[path].lstrip())
         for element in document.getElementsByTagName("xacro:arg"):
             default = element.getAttribute("default") if element.hasAttribute("default") else None
             self.declared.setdefault(element.getAttribute("name"), default)
