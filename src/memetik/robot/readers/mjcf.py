@@ -26,7 +26,7 @@ from memetik.robot.description import Description, Inertial, Joint, Link, Semant
 from memetik.robot.joint_kinds import MJCF_KINDS
 from memetik.robot.notes import Notes, summarised
 from memetik.robot.readers.mesh_paths import MeshFinder, SearchPath
-from memetik.robot.readers.mjcf_actuators import Actuator, read_actuators
+from memetik.robot.readers.mjcf_actuators import Actuator, driven_joints, read_actuators
 from memetik.robot.readers.mjcf_contacts import Body, disabled_pairs
 from memetik.robot.readers.mjcf_couplings import couple, keyframe_states
 from memetik.robot.readers.mjcf_expand import Expander, Scope
@@ -125,7 +125,12 @@ class MjcfReader:
         )
         states = keyframe_states(self.scope.root, description, self.references, actuators, self.notes)
         pairs = disabled_pairs(self.bodies, roots, self.notes)
-        semantics = Semantics(states=states, disabled_pairs=pairs, pairs_are_complete=True)
+        semantics = Semantics(
+            states=states,
+            disabled_pairs=pairs,
+            passive_joints=_passive(description, driven_joints(roots)) if description.loops else (),
+            pairs_are_complete=True,
+        )
         self._report_missing_meshes()
         notes = self.notes.collected()
         told = summarised(note for note in notes if note.code != "missing-mesh")
@@ -315,6 +320,13 @@ def _effort(element: Element) -> float:
     if "actuatorfrcrange" not in element.attributes or element.text("actuatorfrclimited", "auto") == "false":
         return math.inf
     return max(abs(v) for v in element.numbers("actuatorfrcrange", 2))
+
+
+def _passive(description: Description, driven: set[str]) -> tuple[str, ...]:
+    """The joints that no actuator moves, nor one that mimics them."""
+    moved = driven | {joint.mimic.joint for joint in description.joints if joint.mimic and joint.name in driven}
+    free = (joint.name for joint in description.joints if joint.axes and joint.mimic is None)
+    return tuple(name for name in free if name not in moved)
 
 
 def _driven(joint: Joint, actuators: list[Actuator]) -> Joint:
