@@ -53,8 +53,8 @@ def load_description(
 ) -> Description:
     """Load a robot's description.
 
-    source: a bundled robot's name, the path of a URDF, xacro or MJCF file or of a robot config (TOML), URDF or MJCF
-        text, or a yourdfpy object.
+    source: a bundled robot's name, the path of a URDF, xacro, MJCF or SDF file or of a robot config (TOML), URDF, MJCF
+        or SDF text, or a yourdfpy object.
     srdf: path or text of an SRDF; None looks for one beside the file, False takes none.
     arguments: values for the arguments of a xacro file, or parameters of a bundled robot.
     search_path: folders in which packages and meshes are looked for first, or a mapping of package names to folders.
@@ -86,14 +86,14 @@ def _read(source: RobotSource, arguments: dict[str, Any], folders: SearchPath) -
         path = os.fspath(source)
         return _read_file(os.fsdecode(path), arguments, folders), os.fsdecode(path)
     if isinstance(source, bytes):
-        return _read_root(parse_xml(source, "the text"), None, folders, ""), None
+        return _read_root(parse_xml(source, "the text", keep_text=True), None, folders, ""), None
     if not isinstance(source, str):
         raise InvalidInputError(
             "a robot is loaded from a name, a path, URDF or MJCF text or a yourdfpy object, "
             f"not from {type(source).__name__}."
         )
     if "<" in source:
-        return _read_root(parse_xml(source, "the text"), None, folders, ""), None
+        return _read_root(parse_xml(source, "the text", keep_text=True), None, folders, ""), None
     return _read_name_or_path(source, arguments, folders)
 
 
@@ -109,12 +109,16 @@ def _read_name_or_path(source: str, arguments: dict[str, Any], folders: SearchPa
             return _read_file(source, arguments, folders), source
         raise DescriptionError(
             f"{source!r} is neither a bundled robot nor an existing file; {suggest(source, bundled.names())} "
-            "Files end in .urdf, .xacro, .xml or .toml."
+            "Files end in .urdf, .xacro, .xml, .sdf or .toml."
         ) from None
 
 
 def _looks_like_path(source: str) -> bool:
-    return "/" in source or os.sep in source or source.lower().endswith((".urdf", ".xacro", ".xml", ".mjcf", ".toml"))
+    return (
+        "/" in source
+        or os.sep in source
+        or source.lower().endswith((".urdf", ".xacro", ".xml", ".mjcf", ".sdf", ".world", ".toml"))
+    )
 
 
 def _read_file(path: str, arguments: dict[str, Any], folders: SearchPath) -> Description:
@@ -136,7 +140,7 @@ def _read_file(path: str, arguments: dict[str, Any], folders: SearchPath) -> Des
         return _read_root(parse_xml(text, path), folder, folders, path)
     if arguments:
         raise InvalidInputError(f"{path!r} is not a xacro file, so it takes no arguments ({', '.join(arguments)}).")
-    return _read_root(parse_xml(read_bytes(path), path), folder, folders, path)
+    return _read_root(parse_xml(read_bytes(path), path, keep_text=True), folder, folders, path)
 
 
 def read_bytes(path: str) -> bytes:
@@ -162,7 +166,9 @@ def _read_root(root: Element, folder: str | None, folders: SearchPath, source: s
 
         return read_mjcf_element(root, folder=folder, search_path=folders, source=source)
     if root.tag == "sdf":
-        raise DescriptionError(f"{source or 'the text'} is SDF; convert it to URDF or MJCF.")
+        from memetik.robot.readers.sdf import read_sdf_element
+
+        return read_sdf_element(root, folder=folder, search_path=folders, source=source)
     return read_urdf_element(root, folder=folder, search_path=folders, source=source)
 
 

@@ -158,12 +158,12 @@ def _primitive(kind: str, sizes: tuple[float, ...]) -> tuple[Shape, Solid]:
     else:
         box = Box((2.0 * sizes[0], 2.0 * sizes[1], 2.0 * sizes[2]))
         if kind == "ellipsoid":
-            return _ellipsoid(sizes), ellipsoid_solid(box.size)
+            return ellipsoid_mesh(sizes), ellipsoid_solid(box.size)
         shape = box
     return shape, solid_of(shape)
 
 
-def _ellipsoid(radii: tuple[float, ...]) -> TriangleMesh:
+def ellipsoid_mesh(radii: tuple[float, ...]) -> TriangleMesh:
     """A convex mesh that holds the ellipsoid and is at most 1 % larger."""
     ball = icosphere(1.0, _ELLIPSOID_HALVINGS)
     corners = ball.triangles
