@@ -105,6 +105,19 @@ def test_loops_follow_renamed_and_restricted_robots():
     assert not robot.chain("world", "foot").description.loops
 
 
+def test_plans_refuse_loops_that_move_and_take_robots_whose_loops_are_fixed():
+    robot = mk.load_robot(FOUR_BAR.replace(
+        '<body name="hip" pos="0 0 1">', '<body name="hip" pos="0 0 1"><joint name="yaw" axis="0 0 1" range="-90 90"/>'
+    ))  # fmt: skip
+    with pytest.raises(InvalidInputError, match=r"closed loops.*with_fixed"):
+        mk.plan(robot, robot.random(0), start=robot.random(1))
+    closed = robot.random(0)
+    held = robot.with_fixed({name: closed[robot.joint_index(name)] for name in robot.joint_names if name != "yaw"})
+    plan = mk.plan(held, [0.5], start=[-0.5], self_collision=False)
+    assert plan.success
+    assert held.loop_error(plan.trajectory.positions).max() < 1e-6
+
+
 def mujoco_loop_error(robot, text, q):
     """The largest violation of MuJoCo's <connect> and <weld> constraints, metres."""
     model = mujoco.MjModel.from_xml_string(text)

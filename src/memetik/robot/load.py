@@ -62,7 +62,7 @@ def load_description(
 
     URDF, SRDF and MJCF are read safely whatever they hold; xacro evaluates expressions and must be trusted.
     """
-    folders = _folders(search_path)
+    folders = search_folders(search_path)
     if not isinstance(arguments, Mapping | None):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(f"arguments must be a mapping of names to values, not {type(arguments).__name__}.")
     description, path = _read(source, dict(arguments or {}), folders)
@@ -267,9 +267,9 @@ def _text_or_file(given: Path | bytes, marks: tuple[str, ...]) -> tuple[str | by
     return read_bytes(path), path
 
 
-def _folders(search_path: Sequence[Path] | Mapping[str, Path] | Path) -> SearchPath:
+def search_folders(search_path: Sequence[Path] | Mapping[str, Path] | Path) -> SearchPath:
     if isinstance(search_path, Mapping):
-        return dict(zip(map(str, search_path), _folders(list(search_path.values())), strict=True))
+        return dict(zip(map(str, search_path), search_folders(list(search_path.values())), strict=True))
     entries = [search_path] if isinstance(search_path, str | os.PathLike) else list(search_path)
     for entry in entries:
         if not isinstance(entry, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -61,6 +61,14 @@ def loop_jacobians(robot: Kinematics, q: np.ndarray) -> np.ndarray:
     return np.concatenate(parts, axis=1) if parts else np.zeros((len(q), 0, robot.dof))
 
 
+def loop_entries(robot: Kinematics) -> np.ndarray:
+    """Per entry of q: whether it may open or close a loop."""
+    found = np.zeros(robot.dof, dtype=bool)
+    for loop in robot.description.loops:
+        found |= robot.moves(loop.first) != robot.moves(loop.second)
+    return found
+
+
 def project(robot: Kinematics, q: np.ndarray, *, kept: Sequence[int] = ()) -> tuple[np.ndarray, np.ndarray]:
     """Configurations (N, dof) moved by Newton steps of least norm until the loops close, within the limits.
 

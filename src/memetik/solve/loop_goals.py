@@ -14,11 +14,11 @@ HELD_WITHIN = 5e-7
 
 
 def with_loops(robot: Robot, goals: Iterable[Goal]) -> tuple[Goal, ...]:
-    """The goals, and those of the robot's loops that are not among them yet."""
+    """The goals, and those of the robot's loops that are not among them yet. What no joint moves needs no goal."""
     stated = tuple(goals)
     names = {goal.name for goal in stated}
-    held = [goal for goal in map(loop_goal, robot.description.loops) if goal.name not in names]
-    return (*stated, *held)
+    moving = [loop for loop in robot.description.loops if (robot.moves(loop.first) != robot.moves(loop.second)).any()]
+    return (*stated, *(goal for goal in map(loop_goal, moving) if goal.name not in names))
 
 
 def loop_goal(loop: Loop) -> Goal:

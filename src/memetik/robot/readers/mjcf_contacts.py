@@ -11,11 +11,21 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import combinations
 
+import numpy as np
+
 from memetik.files.xml_tree import Element
 from memetik.robot.notes import Notes
 from memetik.robot.readers.mjcf_geoms import Geom
 
 MAX_PAIRS = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneGeom:
+    """A plane, which no link can be: its element with defaults filled in, and its pose in the body's frame."""
+
+    element: Element
+    origin: np.ndarray
 
 
 @dataclass(slots=True)
@@ -25,7 +35,8 @@ class Body:
     name: str
     parent: str
     moves: bool
-    geoms: list[Geom] = field(default_factory=list)
+    geoms: list[Geom] = field(default_factory=list[Geom])
+    planes: list[PlaneGeom] = field(default_factory=list[PlaneGeom])
 
 
 def disabled_pairs(bodies: list[Body], roots: list[Element], notes: Notes) -> tuple[tuple[str, str, str], ...]:
@@ -50,7 +61,7 @@ def disabled_pairs(bodies: list[Body], roots: list[Element], notes: Notes) -> tu
         elif a == b or (above[a] == b and b != bodies[0].name) or (above[b] == a and a != bodies[0].name):
             pairs.append((first.name, second.name, "Adjacent"))
         else:
-            matching = sum(_match(one, other) for one in first.geoms for other in second.geoms)
+            matching = sum(may_touch(one, other) for one in first.geoms for other in second.geoms)
             if not matching:
                 pairs.append((first.name, second.name, "Masked"))
             elif matching < sum(g.collides for g in first.geoms) * sum(g.collides for g in second.geoms):
@@ -73,7 +84,8 @@ def _welds(bodies: list[Body]) -> tuple[dict[str, str], dict[str, str]]:
     return welded, above
 
 
-def _match(one: Geom, other: Geom) -> bool:
+def may_touch(one: Geom, other: Geom) -> bool:
+    """Whether the bits of two geoms let them touch."""
     return bool(one.type_bits & other.affinity_bits or other.type_bits & one.affinity_bits)
 
 

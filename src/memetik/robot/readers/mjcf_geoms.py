@@ -22,7 +22,7 @@ from memetik.robot.readers.mjcf_solids import inertial_of
 DENSITY = 1000.0
 """MJCF's default density of geoms, kg/m^3."""
 
-_LEFT_OUT = ("plane", "hfield", "sdf")
+_LEFT_OUT = ("hfield", "sdf")
 _SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "ellipsoid": 3}
 """How many numbers the size of a primitive has."""
 _ELLIPSOID_HALVINGS = 3
@@ -65,7 +65,7 @@ class GeomReader:
         """A geom whose defaults are filled in; `frame` is where its coordinates start in the body."""
         kind = element.text("type", "mesh" if "mesh" in element.attributes else "sphere")
         if kind in _LEFT_OUT:
-            consequence = "No link can be one; load_world gives planes as objects of the scene."
+            consequence = "No link can be one."
             self.notes.left_out(
                 f"The {kind} {element.label} is left out.", consequence, line=element.line, code="lost-shape"
             )

@@ -31,7 +31,7 @@ def read_sdf_element(
     """The robot in a parsed SDF: its one model with joints that move."""
     file = SdfFile(root, folder=folder, search_path=search_path, source=source)
     robots = [model for model in file.models() if file.moves(model)]
-    what = source or "the SDF text"
+    what = f"the SDF file {source!r}" if source else "the SDF text"
     if not robots:
         names = [model.name for model in file.models()]
         listed = f": {', '.join(map(repr, names[:6]))}" if names else ""
@@ -76,13 +76,17 @@ class SdfFile:
 
     def description(self, model: SdfModel) -> Description:
         """One model as a robot."""
-        description = ModelReader(model, self.version, self.source, self.notes).description()
+        description = self.reader(model).description()
         for finder in (model.finder, *model.parts.values()):
             finder.report(model.name)
         told = summarised(description.notes)
         if told:
             logger.warning("robot %r: %s. See robot.notes.", model.name, told)
         return description
+
+    def reader(self, model: SdfModel) -> ModelReader:
+        """What reads one model."""
+        return ModelReader(model, self.version, self.source, self.notes)
 
     def _model(self, element: Element) -> Iterator[SdfModel]:
         parts: dict[int, MeshFinder] = {}

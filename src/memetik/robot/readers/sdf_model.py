@@ -15,6 +15,7 @@ from memetik.robot.description import Description, Geometry, Inertial, Joint, Li
 from memetik.robot.notes import Notes
 from memetik.robot.readers.mesh_paths import MeshFinder
 from memetik.robot.readers.mjcf_geoms import ellipsoid_mesh, pose_of
+from memetik.robot.readers.mjcf_settings import rotation_to
 from memetik.robot.readers.sdf_frames import (
     MODEL,
     WORLD,
@@ -62,6 +63,8 @@ class ModelReader:
         self.joints: list[Joint] = []
         self.loops: list[Loop] = []
         self.joint_names: set[str] = set()
+        self.planes: list[tuple[str, str, np.ndarray]] = []
+        """Planes, which no link can be: name, link and pose there, z being the normal."""
         self.pending: list[tuple[Element, str]] = []
         """<joint> elements and the prefix of their model."""
 
@@ -127,6 +130,13 @@ class ModelReader:
         shapes: dict[str, list[Geometry]] = {"collision": [], "visual": []}
         for part in element.all("collision", "visual"):
             holder = part.first("geometry")
+            plane = holder.first("plane") if holder is not None else None
+            if plane is not None:
+                if part.tag == "collision":
+                    normal = unit(numbers_of(plane.first("normal"), 3, (0.0, 0.0, 1.0))) or (0.0, 0.0, 1.0)
+                    origin = self._local(part.first("pose"), name, prefix) @ pose(rotation_to(normal))
+                    self.planes.append((part.text("name", name), name, origin))
+                continue
             shape = self._shape(holder, part, finder) if holder is not None else None
             if shape is None:
                 continue
