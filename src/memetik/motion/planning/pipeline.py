@@ -25,10 +25,10 @@ from memetik.motion.planning.plan import Plan
 from memetik.motion.timing.limits import MotionLimits
 from memetik.motion.timing.timing import TimingError, time_path
 from memetik.motion.timing.trajectory import Trajectory
+from memetik.robot.loops import loop_entries
 from memetik.solve.problem import Problem
 
 if TYPE_CHECKING:
-    from memetik.robot.loops import loop_entries
 from memetik.robot.robot import Robot
 
 LIMIT_TOLERANCE = 1e-6
