@@ -29,7 +29,7 @@ from memetik.robot.loops import loop_entries
 from memetik.solve.problem import Problem
 
 if TYPE_CHECKING:
-from memetik.robot.robot import Robot
+    from memetik.robot.robot import Robot
 
 LIMIT_TOLERANCE = 1e-6
 """By how much a start may be outside its limits, radians or metres: encoders and rounding."""

@@ -7,7 +7,6 @@ the other's conaffinity. <exclude> takes a pair of bodies out; <pair> names two 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -50,6 +49,11 @@ def disabled_pairs(bodies: list[Body], roots: list[Element], notes: Notes) -> tu
             "Pairs that MuJoCo leaves unchecked are checked.",
         )
         return ()
+    if _flag(roots[0], "contact") == "disable":
+        notes.filled_in("The file disables contacts.", "No pair of its links is checked for collision.")
+        return tuple((first.name, second.name, "Disabled") for first, second in combinations(colliding, 2))
+    if _flag(roots[0], "filterparent") == "disable":
+        above = dict.fromkeys(above, "")
     pairs: list[tuple[str, str, str]] = []
     for first, second in combinations(colliding, 2):
         a, b = welded[first.name], welded[second.name]
@@ -75,13 +79,18 @@ def disabled_pairs(bodies: list[Body], roots: list[Element], notes: Notes) -> tu
 def _welds(bodies: list[Body]) -> tuple[dict[str, str], dict[str, str]]:
     """Per body the topmost body that it is welded to, and per such body the one that its parent is welded to."""
     welded: dict[str, str] = {}
-    above: dict[str, str] = defaultdict(str)
+    above: dict[str, str] = {}
     for body in bodies:  # parents come first
         moves = body.moves or not body.parent
         welded[body.name] = body.name if moves else welded[body.parent]
-        if moves and body.parent:
-            above[body.name] = welded[body.parent]
+        above[body.name] = welded[body.parent] if moves and body.parent else ""
     return welded, above
+
+
+def _flag(root: Element, name: str) -> str:
+    """The last that the options say of a flag."""
+    flags = [flag for option in root.all("option") for flag in option.all("flag") if name in flag.attributes]
+    return flags[-1].text(name).lower() if flags else "enable"
 
 
 def may_touch(one: Geom, other: Geom) -> bool:
