@@ -66,7 +66,7 @@ def load_world(source: Path, *, search_path: Sequence[Path] | Mapping[str, Path]
 
 
 def _mjcf_world(reader: MjcfReader) -> World:
-    tree = reader.tree()
+    tree = validate(reader.tree())
     notes = reader.notes.collected()
     tops = _tops(reader.bodies)
     joints = {joint.name: joint for joint in tree.joints}
