@@ -133,7 +133,7 @@ def own_checker() -> dict[str, Any]:
     return of_solution(problem.solve(seed=arm.random(rng), evaluations=EVALUATIONS))
 
 
-def public_robot(file: str, seed: int) -> dict[str, Any]:
+def public_robot(file: str, tip: str, seed: int) -> dict[str, Any]:
     """A robot with its real meshes from a public package."""
     origin = Path(importlib.util.find_spec("pinocchio").origin).resolve()
     folder = next(
@@ -146,7 +146,6 @@ def public_robot(file: str, seed: int) -> dict[str, Any]:
     model, q = mk.CollisionModel(arm, scene), arm.random(rng)
     while model.collides(q):
         q = arm.random(rng)
-    tip = arm.tips[-1]
     problem = mk.Problem(arm, [mk.Position(tip, arm.pose(tip, q)[:3, 3])], scene=scene)
     return of_solution(problem.solve(seed=arm.random(rng), evaluations=1500))
 
@@ -211,6 +210,9 @@ def _scenes() -> dict[str, Callable[[], dict[str, Any]]]:
 def cases() -> Iterator[Case]:
     for label, run in _scenes().items():
         yield Case(f"scenes/{label}", run, needs=("coal",))
-    for label, file in (("panda", "panda_description/urdf/panda.urdf"), ("ur5", "ur_description/urdf/ur5_robot.urdf")):
-        run = lambda file=file: public_robot(file, 83)  # noqa: E731
+    for label, file, tip in (
+        ("panda", "panda_description/urdf/panda.urdf", "panda_hand_tcp"),
+        ("ur5", "ur_description/urdf/ur5_robot.urdf", "wrist_3_link"),
+    ):
+        run = lambda file=file, tip=tip: public_robot(file, tip, 83)  # noqa: E731
         yield Case(f"scenes/meshes-{label}", run, needs=("coal", "pinocchio"))

@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError
+from memetik.files.paths import expanded
 from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere, TriangleMesh
 from memetik.geometry.transforms import PoseLike, as_pose, frozen, transform
-from memetik.robot import edit, limits, loops
+from memetik.robot import calibration, edit, interop, limits, loops
 from memetik.robot.configuration import JointValues
 from memetik.robot.description import Description, Geometry, Inertial, Semantics
 from memetik.robot.groups import group_end_effectors
+from memetik.robot.interop import MujocoModel, PinocchioModel, RosState
 from memetik.robot.kinematics import Kinematics
 from memetik.robot.limits import AxisLimits, JointLimits
+from memetik.robot.load import load_description
+from memetik.robot.readers.dh import DhTable
+from memetik.robot.urdf_writer import write_urdf
 
 if TYPE_CHECKING:
     from memetik.robot.load import LoadOptions, RobotSource
@@ -187,6 +193,24 @@ class Robot(Kinematics):
         """This robot with position limits moved inwards: radians, for all turning axes, or {joint: margin}."""
         return Robot(self.description, limit_margin=margin)
 
+    def with_joint_offsets(self, offsets: Mapping[str, float]) -> Robot:
+        """This robot as built: {joint: offset}, a joint that reports q stands at q + offset, radians or metres.
+
+        Limits and the meaning of q stay those of the reported values.
+        """
+        return Robot(calibration.set_joint_offsets(self.description, offsets))
+
+    def with_calibration(self, given: str | PathLike[str] | Mapping[str, Any]) -> Robot:
+        """This robot as built, by a calibration file (YAML) or the mapping that it holds.
+
+        Understood are the kinematics file of Universal Robots' calibration and, for any robot, `joints:` with `offset`
+        or with `xyz` and `rpy` of a joint's origin.
+        """
+        if isinstance(given, Mapping):
+            return Robot(calibration.apply_calibration(self.description, given))
+        path = expanded(given)
+        return Robot(calibration.apply_calibration(self.description, calibration.read_file(path), source=path))
+
     def with_soft_limits(self) -> Robot:
         """This robot with its soft limits as position limits."""
         return Robot(self.description, use_soft_limits=True)
@@ -205,9 +229,38 @@ class Robot(Kinematics):
 
     def to_urdf(self, *, meshes: Literal["found", "given"] = "found") -> str:
         """URDF text. Joints that URDF does not have are written in the way the URDF writer documents."""
-        from memetik.robot.urdf_writer import write_urdf
-
         return write_urdf(self.description, meshes=meshes)
+
+    def to_mujoco(self, q: ArrayLike, model: MujocoModel | None = None) -> np.ndarray:
+        """MuJoCo's qpos for q: its order, mimic joints, free bases; of `model`, else as MuJoCo reads the same file."""
+        return interop.to_mujoco(self, q, model)
+
+    def from_mujoco(self, qpos: ArrayLike, model: MujocoModel | None = None) -> np.ndarray:
+        """The configuration q of MuJoCo's qpos."""
+        return interop.from_mujoco(self, qpos, model)
+
+    def to_pinocchio(self, q: ArrayLike, model: PinocchioModel | None = None) -> np.ndarray:
+        """Pinocchio's q: its order, continuous joints as (cos, sin), free bases; of `model`, else as it reads the same
+        URDF."""
+        return interop.to_pinocchio(self, q, model)
+
+    def from_pinocchio(self, q: ArrayLike, model: PinocchioModel | None = None) -> np.ndarray:
+        """The configuration of Pinocchio's q."""
+        return interop.from_pinocchio(self, q, model)
+
+    def to_ros(self, q: ArrayLike, *, mimic: bool = True) -> RosState:
+        """Names and positions as in ROS's JointState, and poses of joints with several axes."""
+        return interop.to_ros(self, q, mimic=mimic)
+
+    def from_ros(
+        self,
+        name: Sequence[str],
+        position: Sequence[float],
+        poses: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
+        default: ArrayLike | None = None,
+    ) -> np.ndarray:
+        """The configuration of a joint state; joints that it lacks are those of `default`, or an error without."""
+        return interop.from_ros(self, name, position, poses, default)
 
     def show(self, q: ArrayLike | None = None, scene: Scene | None = None, *, height: int = 480) -> Picture:
         """The robot at q, or at several configurations, to look at: shown by itself in a notebook; `.open()` opens a
@@ -259,8 +312,6 @@ def load_robot(
     use_soft_limits: takes the description's soft limits where they are tighter.
     options: those of `memetik.robot.load.load_description`: srdf=, arguments=, search_path=, joint_limits=.
     """
-    from memetik.robot.load import load_description
-
     description = load_description(source, **options)
     return Robot(description, limit_margin=limit_margin, use_soft_limits=use_soft_limits)
 
@@ -289,8 +340,6 @@ def robot_from_dh(
     joint_names, link_names: joint1, joint2, ... and base, link1, link2, ... where not given.
     base: pose of the robot in the world; tool: pose of a further link "tool" in the last frame.
     """
-    from memetik.robot.readers.dh import DhTable
-
     named = joint_names, link_names
     return Robot(DhTable(table, convention, limits, kinds, velocity, columns, name, *named, base, tool).description())
 

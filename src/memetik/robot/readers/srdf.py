@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from memetik.errors import DescriptionError, suggest
@@ -26,8 +26,10 @@ from memetik.robot.description import (
 )
 from memetik.robot.joint_kinds import WORLD_KINDS, joint_kind
 from memetik.robot.notes import Note, Notes, summarised
+from memetik.robot.readers.packages import PackageFinder, SearchPath
 
 MAX_PAIRS = 500_000
+SRDF_ENDINGS = (".srdf", ".srdf.xacro")
 
 _CONSEQUENCES = {
     "virtual_joint": "The robot has no such joint to the world.",
@@ -74,41 +76,61 @@ def read_srdf_element(root: Element, description: Description, file: str) -> tup
     return reader.semantics(root), reader.notes.collected()
 
 
-def find_srdf(urdf_path: str, robot_name: str) -> str | None:
-    """The SRDF that belongs to a URDF file, if there is one.
+def find_srdf(urdf_path: str, robot_name: str, search_path: SearchPath = ()) -> str | None:
+    """The SRDF, plain or xacro, that belongs to a URDF file, if there is one.
 
-    It lies beside the URDF, or in `config` or `srdf` beside its folder, and has the URDF's stem;
-    or is the only SRDF there and is of a robot of the same name.
+    It lies beside the URDF, or in `config` or `srdf` beside its folder, and has the URDF's stem or the robot's name;
+    or is the only SRDF there and is of a robot of the same name; or lies in `config` of a package
+    NAME_moveit_config, with NAME the robot's, the file's or that of the file's package.
     """
     folder = os.path.dirname(os.path.abspath(urdf_path))
     stem = os.path.basename(urdf_path).split(".")[0]
     places = [folder, *(os.path.join(os.path.dirname(folder), name) for name in ("config", "srdf"))]
+    packages = PackageFinder(folder, search_path, urdf_path)
+    names = dict.fromkeys((stem, robot_name))
     for place in places:
-        candidate = os.path.join(place, stem + ".srdf")
-        if os.path.isfile(candidate):
-            return candidate
+        for path in (os.path.join(place, name + ending) for name in names for ending in SRDF_ENDINGS):
+            if "\0" not in path and os.path.isfile(path) and packages.may_open(path):
+                return path
     for place in places:
         only = _only_srdf(place)
-        if only is not None and _robot_name(only) == robot_name:
+        if only is not None and packages.may_open(only) and _robot_name(only) == robot_name:
             return only
+    return _in_moveit_config(packages, names, robot_name)
+
+
+def _in_moveit_config(packages: PackageFinder, names: Iterable[str], robot_name: str) -> str | None:
+    own = os.path.basename(packages.own or "").removesuffix("_description").removesuffix("_support")
+    for name in dict.fromkeys((*names, own)):
+        root = packages.find(f"{name}_moveit_config") if name else None
+        if root is not None:
+            place = os.path.join(root, "config")
+            for path in (os.path.join(place, stem + ending) for stem in (*names, own) for ending in SRDF_ENDINGS):
+                if os.path.isfile(path) and packages.may_open(path):
+                    return path
+            only = _only_srdf(place)
+            if only is not None and packages.may_open(only) and _robot_name(only) in (robot_name, None):
+                return only
     return None
 
 
 def _only_srdf(folder: str) -> str | None:
     try:
         with os.scandir(folder) as entries:
-            found = [entry.path for entry in entries if entry.name.endswith(".srdf") and entry.is_file()]
+            found = [entry.path for entry in entries if entry.name.endswith(SRDF_ENDINGS) and entry.is_file()]
     except OSError:
         return None
     return found[0] if len(found) == 1 else None
 
 
 def _robot_name(path: str) -> str | None:
+    """The name in an SRDF, None where it is not there or is for xacro to fill in."""
     try:
         with open(path, "rb") as file:
-            return parse_xml(file.read(), path).text("name", "")
+            name = parse_xml(file.read(), path).text("name", "")
     except (OSError, DescriptionError):
         return None
+    return None if "$" in name else name
 
 
 class _Reader:

@@ -7,8 +7,8 @@ All of URDF's joint types are read, and beyond the standard, so that any robot o
   with the meaning they have in `memetik.robot.description.Joint`;
 - in <limit>: an attribute `acceleration`, and one number per axis in each attribute where the joint has several;
 - <memetik version="1"> below <robot>: joints in the form above, each with <replaces joint="..." link="..."/> entries
-  for the chain of plain joints that stands for it for the sake of other programs; and <base><origin .../></base>,
-  the pose of the root link in the world.
+  for the chain of plain joints that stands for it for the sake of other programs; <capsule .../>, which joins a
+  cylinder and two spheres (see `urdf_capsules`); and <base><origin .../></base>, the pose of the root in the world.
 
 What the standard leaves open: numbers of 1e9 and beyond in limits mean no limit; a velocity of 0 means none is stated,
 as exporters write it; a <limit> with neither lower nor upper leaves the position free. A planar joint without <axis>
@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import logging
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 
@@ -33,11 +34,13 @@ from memetik.geometry.transforms import pose, rotation_from_rpy, unit
 from memetik.robot.description import Description, Geometry, Inertial, Joint, Link, Mimic
 from memetik.robot.findings import Place, Places, Report
 from memetik.robot.joint_kinds import JOINT_KINDS, JointTraits, joint_kind
-from memetik.robot.notes import Note, Notes, summarised
+from memetik.robot.notes import summarised
 from memetik.robot.readers.mesh_paths import MeshFinder, SearchPath
 from memetik.robot.readers.tolerant import TolerantReader
+from memetik.robot.readers.urdf_capsules import CapsulePlaces, capsule_places, joined_capsules
 from memetik.robot.readers.urdf_shapes import SHAPES, Color, read_color, read_quaternion, read_shape
-from memetik.robot.validate import MAX_LINKS
+from memetik.robot.readers.urdf_unread import unread_elements
+from memetik.robot.validate import MAX_LINKS, MAX_SUGGESTED
 
 EXTENSION_VERSION = "1"
 UNIT_TOLERANCE = 1e-3
@@ -56,17 +59,6 @@ _ELEMENTS = {
     ),
 }
 """The elements that URDF, simulators and memetik know inside others."""
-
-_UNREAD = {
-    "transmission": "Gear ratios do not matter: q is in radians and metres at the joints.",
-    "gazebo": "What they say to a simulator has no effect; a sensor or a closed loop that they add is missing.",
-    "ros2_control": "Limits and interfaces that they state have no effect; limits are those of <limit>.",
-    "sensor": "Sensors are no frames; a <link> at their place is.",
-    "dynamics": "Damping and friction have no effect on kinematics and gravity torques.",
-    "calibration": "Reference positions of encoders have no effect.",
-    "mujoco": "What they say to MuJoCo's compiler has no effect.",
-}
-"""Elements that are known and not read, and what follows from that."""
 
 _WITHOUT_SHAPE = {
     "collision": "The link does not collide with what it stands for.",
@@ -95,7 +87,7 @@ def read_urdf_element(
     root: Element, *, folder: str | None = None, search_path: SearchPath = (), source: str = ""
 ) -> Description:
     """Read a parsed URDF."""
-    meshes = MeshFinder(folder, search_path)
+    meshes = MeshFinder(folder, search_path, source)
     description = _Reader(meshes, None, source).robot(root, source)
     meshes.report(description.name)
     told = summarised(note for note in description.notes if note.code != "missing-mesh")
@@ -133,7 +125,10 @@ class _Reader(TolerantReader):
         super().__init__(report, file)
         self.meshes = meshes
         self.colors: dict[str, Color] = {}
+        self.capsules: CapsulePlaces = {}
         self.limits_written: dict[int, Limits] = {}
+        self.mimic_lines: dict[int, int] = {}
+        """By the identity of the mimic, which its joint holds."""
 
     def robot(self, root: Element, source: str) -> Description:
         what = source or "the URDF text"
@@ -148,6 +143,8 @@ class _Reader(TolerantReader):
             self.fill("missing-name", root, "The robot has no name.", "It is called 'robot'.")
         self.check_children(root)
         self.read_materials(root)
+        extension = root.first("memetik")
+        self.capsules = self.attempt(lambda: capsule_places(extension), {})
         links, joints = [], []
         for child in root.children:
             if child.tag == "link":
@@ -158,31 +155,39 @@ class _Reader(TolerantReader):
                 message = f"{what} holds {child.label}: it is xacro, not URDF. Load it from a file that ends in .xacro."
                 self.refuse(child.error(message))
         if not links and self.report is None:
-            hint = " It may only define macros, for another file to include." if source.endswith(".xacro") else ""
-            raise DescriptionError(f"{what} has no <link>.{hint}", "no-links")
+            raise DescriptionError(f"{what} has no <link>.", "no-links")
         base = pose()
-        extension = root.first("memetik")
         if extension is not None:
             self.owner = "memetik"
             both = links, joints
             links, joints = self.attempt(lambda: self.with_extended_joints(extension, *both), both)
             placed = extension.first("base")
             base = self.origin(placed) if placed is not None else base
-        notes = (*self.notes.collected(), *self.unread_elements(root))
+        joints = self.without_loose_mimics(joints)
+        notes = (*self.notes.collected(), *unread_elements(root, self.file))
         return Description(name, tuple(links), tuple(joints), base=base, source=source, notes=notes)
 
-    def unread_elements(self, root: Element) -> tuple[Note, ...]:
-        """One note for each kind of element that is known and means nothing for kinematics."""
-        inner = (child for part in root.all("link", "joint") for child in part.children)
-        found: dict[str, list[Element]] = {}
-        for element in (*root.children, *inner):
-            if element.tag in _UNREAD:
-                found.setdefault(element.tag, []).append(element)
-        notes = Notes(self.file)
-        for tag, elements in found.items():
-            message = f"{len(elements)} <{tag}> element{'s are' if len(elements) > 1 else ' is'} not read."
-            notes.left_out(message, _UNREAD[tag], line=elements[0].line)
-        return notes.collected()
+    def without_loose_mimics(self, joints: list[Joint]) -> list[Joint]:
+        """Joints that mimic one that does not exist move by themselves, as every other program has it."""
+        names = {joint.name for joint in joints}
+        result: list[Joint] = []
+        suggested = 0
+        for joint in joints:
+            if joint.mimic is not None and joint.mimic.joint not in names:
+                message = f"Joint {joint.name!r} mimics {joint.mimic.joint!r}, which does not exist"
+                # Comparing names takes time: a file full of such joints gets a few suggestions.
+                suggested += 1
+                message += f"; {suggest(joint.mimic.joint, islice(names, MAX_SUGGESTED))}" if suggested < 20 else "."
+                consequence = "The coupling is left out: the joint moves by itself."
+                line, element = self.mimic_lines[id(joint.mimic)], f"joint {joint.name!r}"
+                self.notes.left_out(message, consequence, line=line, element=element, code="mimic-missing")
+                free = replace(joint, mimic=None)
+                if id(joint) in self.limits_written:
+                    self.limits_written[id(free)] = self.limits_written.pop(id(joint))
+                    self.places.add(free, self.places.get(joint, Place(self.file, line, element)))
+                joint = free
+            result.append(joint)
+        return result
 
     def with_extended_joints(
         self, extension: Element, links: list[Link], joints: list[Joint]
@@ -264,7 +269,9 @@ class _Reader(TolerantReader):
         if mimic is None or not followed:
             return None
         multiplier, offset = self.number(mimic, "multiplier", 1.0), self.number(mimic, "offset", 0.0)
-        return self.mark(Mimic(followed, multiplier, offset), mimic)
+        coupling = Mimic(followed, multiplier, offset)
+        self.mimic_lines[id(coupling)] = mimic.line
+        return self.mark(coupling, mimic)
 
     def limits(self, element: Element, traits: JointTraits) -> Limits:
         """The limits as they are written, one value per axis."""
@@ -329,8 +336,10 @@ class _Reader(TolerantReader):
         name = self.named(element)
         owner = self.owner
         inertial = self.inertial(element, owner)
-        collisions = self.geometries(element, "collision", owner)
-        visuals = self.geometries(element, "visual", owner)
+        collisions, visuals = (
+            joined_capsules(self.geometries(element, tag, owner), self.capsules.get((name, tag), frozenset()))
+            for tag in ("collision", "visual")
+        )
         self.owner = owner
         return self.mark(Link(name, inertial, collisions, visuals), element)
 
@@ -355,8 +364,10 @@ class _Reader(TolerantReader):
             xx, xy, xz, yy, yz, zz = (self.number(inertia, f"i{pair}", 0.0) for pair in pairs)
             matrix[:] = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
         rotation = placement[:3, :3]
-        matrix = rotation @ matrix @ rotation.T
-        matrix = 0.5 * (matrix + matrix.T)
+        if rotation.trace() != 3.0:  # turned at all
+            matrix = rotation @ matrix @ rotation.T
+            matrix = 0.5 * (matrix + matrix.T)
+        matrix += 0.0  # one of the two zeros
         matrix.setflags(write=False)
         x, y, z = (float(v) for v in placement[:3, 3])
         kilograms = self.attempt(lambda: mass.number("value"), None)
@@ -379,7 +390,9 @@ class _Reader(TolerantReader):
                 self.drop("bad-shape", element, f"{what}: {str(error).rstrip('.')}.", meaning)
                 continue
             if isinstance(shape, Mesh) and shape.path is None:
-                self.drop("missing-mesh", element, f"The mesh {shape.uri!r:.300} of {link.label} is missing.", meaning)
+                why = self.meshes.reason(shape.uri)
+                message = f"The mesh {shape.uri!r:.300} of {link.label} is missing{': ' + why if why else ''}."
+                self.drop("missing-mesh", element, message, meaning)
             if shape is not None:
                 color = self.attempt(lambda of=element.first("material"): self.color(of), None)
                 geometry = Geometry(shape, self.origin(element), self.text(element, "name", ""), color)

@@ -8,6 +8,7 @@ import numpy as np
 
 from memetik.errors import InvalidInputError
 from memetik.robot import bundled
+from memetik.solve.problem_file import load_problem
 from memetik.studio.panels.panel import NONE, Panel
 from memetik.studio.session.files import SUFFIX
 from memetik.studio.session.session import State
@@ -73,8 +74,6 @@ class FilePanel(Panel):
         """Takes over a file below the folder."""
         if name == NONE:
             raise InvalidInputError("there is no session below this folder yet; save one first.")
-        from memetik.solve.problem_file import load_problem
-
         path = self._studio.folder.path(name, (SUFFIX,))
         problem = load_problem(path)
         self._check_robot(problem.robot)
