@@ -18,6 +18,7 @@ import os
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,8 @@ def main() -> int:
     worst = dict.fromkeys(BARS, 0.0)
     missed = 0
     for path in mjcf_files(given.folders):
-        outcome, differences, said = in_process(path, given.configurations)
+        answer = run_in_process(compare, path, given.configurations)
+        outcome, differences, said = ("crash", {}, answer) if isinstance(answer, str) else answer
         outcomes[outcome] += 1
         for name, value in differences.items():
             worst[name] = max(worst[name], value)
@@ -67,25 +69,29 @@ def mjcf_files(folders: list[Path]) -> list[Path]:
     return [path for path in files if b"<mujoco" in path.read_bytes() and b"<mujocoinclude" not in path.read_bytes()]
 
 
-def in_process(path: Path, configurations: int) -> tuple[str, dict[str, float], str]:
-    """`compare` in a process of its own, so that a crash or a hang is seen."""
+def run_in_process(function: Callable[[Path, int], Any], path: Path, configurations: int) -> Any:
+    """A function of a file in a process of its own, so that crashes and hangs are seen; a text where it had none."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    worker = context.Process(target=_answer, args=(sender, path, configurations))
+    worker = context.Process(target=_answer, args=(sender, function, path, configurations))
     worker.start()
     sender.close()
     try:
-        answer = receiver.recv() if receiver.poll(HANG_SECONDS) else ("crash", {}, "no answer in time")
+        answer = receiver.recv() if receiver.poll(HANG_SECONDS) else "no answer in time"
     except EOFError:
-        answer = ("crash", {}, "the process ended")
+        answer = "the process ended"
     worker.kill()
     worker.join()
     return answer
 
 
-def _answer(sender: Any, path: Path, configurations: int) -> None:
+def _answer(sender: Any, function: Callable[[Path, int], Any], path: Path, configurations: int) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # MuJoCo's warnings
-    sender.send(compare(path, configurations))
+    try:
+        answer = function(path, configurations)
+    except Exception as error:
+        answer = repr(error)
+    sender.send(answer)
 
 
 def compare(path: Path, configurations: int) -> tuple[str, dict[str, float], str]:

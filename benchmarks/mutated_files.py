@@ -136,7 +136,7 @@ def _work(sender: Connection, first: int, count: int, seed: int, port: int, fold
     logging.disable(logging.CRITICAL)
     pairs = robot_pairs()
     forbidden: list[str] = []
-    _watch(forbidden, Path(folder) / "canary.txt")
+    watch(forbidden, Path(folder) / "canary.txt")
     urdf_path, srdf_path = Path(folder) / "robot.urdf", Path(folder) / "robot.srdf"
     for case in range(first, count):
         generator = random.Random(f"{seed}/{case}")
@@ -185,7 +185,9 @@ def _load(urdf: Path, srdf: Path) -> tuple[str, float, str]:
     return outcome, time.process_time() - start, violation
 
 
-def _watch(forbidden: list[str], canary: Path) -> None:
+def watch(forbidden: list[str], canary: Path) -> None:
+    """Collects attempts to connect, to start a program or to open a foreign file."""
+
     def hook(event: str, arguments: tuple) -> None:
         if event in ("socket.connect", "socket.getaddrinfo", "urllib.Request", "subprocess.Popen", "os.system"):
             forbidden.append(f"{event} {arguments!r:.100}")

@@ -141,6 +141,11 @@ void bind_tracker(nb::module_ &m) {
              t.tracker().reset(
                  configuration_of(configuration, "the configuration", t.tracker().configuration().size()).data());
            })
+      .def("correct",
+           [](BoundTracker &t, Input<double> configuration) {
+             t.tracker().correct(
+                 configuration_of(configuration, "the configuration", t.tracker().configuration().size()).data());
+           })
       .def_prop_ro("q", [](const BoundTracker &t) { return to_numpy(t.tracker().configuration()); })
       .def_prop_ro("last_change", [](const BoundTracker &t) { return to_numpy(t.tracker().last_change()); })
       .def_prop_ro("reference", [](const BoundTracker &t) { return to_numpy(t.tracker().reference()); })

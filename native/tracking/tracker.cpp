@@ -128,6 +128,15 @@ void Tracker::reset(const double *configuration) {
   fresh_ = true, steering_ = has_goal_ = false, stuck_ = 0;
 }
 
+void Tracker::correct(const double *configuration) {
+  for (size_t i = 0; i < shown_.q.size(); ++i) {
+    const double difference = std::clamp(configuration[i], problem_->lower()[i], problem_->upper()[i]) - shown_.q[i];
+    for (Motion *motion : {&own_, &shown_}) motion->q[i] += difference, motion->last[i] += difference;
+    configuration_[i] = own_.q[i];
+  }
+  measure(nullptr, nullptr);
+}
+
 bool Tracker::step(const double *const *targets, Callback callback, void *context) {
   write_targets(targets);
   evaluations_ = 0;
@@ -351,7 +360,9 @@ bool Tracker::measure(Callback callback, void *context) {
   for (int t = 0; t < view_.term_count; ++t) {
     const Term &term = view_.terms[t];
     double &error = errors_[size_t(t)];
-    if (term.kind == TermKind::callback) {
+    if (term.kind == TermKind::callback && callback == nullptr) {
+      // Nobody to ask: the error of the last time stays.
+    } else if (term.kind == TermKind::callback) {
       if (!callback(context, t, shown_.q.data(), user_residual_.data(), nullptr)) return false;
       double square = 0;
       for (int k = 0; k < term.rows; ++k) square += user_residual_[size_t(k)] * user_residual_[size_t(k)];

@@ -37,6 +37,8 @@ class Tracker {
   void set_options(const TrackerOptions &options);
   void set_reference(const double *configuration);
   void reset(const double *configuration);
+  // Puts a nearby configuration in the place of the last step's, as if that step had led there.
+  void correct(const double *configuration);
 
   // One step towards the targets. False when a user's goal failed.
   bool step(const double *const *targets, Callback callback, void *context);

@@ -108,6 +108,7 @@ from memetik.robot.description import Group as Group
 from memetik.robot.description import Inertial as Inertial
 from memetik.robot.description import Joint as Joint
 from memetik.robot.description import Link as Link
+from memetik.robot.description import Loop as Loop
 from memetik.robot.description import Mimic as Mimic
 from memetik.robot.description import NamedState as NamedState
 from memetik.robot.description import Semantics as Semantics
@@ -119,6 +120,7 @@ from memetik.robot.joint_kinds import JointAxis as JointAxis
 from memetik.robot.joint_kinds import JointTraits as JointTraits
 from memetik.robot.load import LoadOptions as LoadOptions
 from memetik.robot.load import YourdfpyRobot as YourdfpyRobot
+from memetik.robot.loops import Mobility as Mobility
 from memetik.robot.manipulability import manipulability as manipulability
 from memetik.robot.notes import Note as Note
 from memetik.robot.readers.bvh import Animation as Animation
@@ -141,6 +143,8 @@ from memetik.scene.scene_object import ObjectOptions as ObjectOptions
 from memetik.scene.scene_object import SceneObject as SceneObject
 from memetik.scene.surface_points import SurfacePoints as SurfacePoints
 from memetik.scene.surface_points import sample_surface as sample_surface
+from memetik.scene.world import World as World
+from memetik.scene.world import load_world as load_world
 from memetik.solve import methods as methods
 from memetik.solve.inputs import Inputs as Inputs
 from memetik.solve.inspection import Inspection as Inspection

@@ -95,7 +95,7 @@ class ConfigurationSpace(RobotModel):
         one limit is infinite, within a turn or 2 m of the other.
         """
         generator = np.random.default_rng(rng)
-        low, high = self._sampling_range()
+        low, high = self.sampling_range
         return generator.uniform(low, high, size=(self.dof,) if n is None else (n, self.dof))
 
     def clip(self, q: ArrayLike) -> np.ndarray:
@@ -158,7 +158,9 @@ class ConfigurationSpace(RobotModel):
         coupling = self.tree.couplings[name]
         return float(coupling.multiplier * q[coupling.first] + coupling.offset)
 
-    def _sampling_range(self) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def sampling_range(self) -> tuple[np.ndarray, np.ndarray]:
+        """Finite ranges, (dof,) each, that random configurations come from."""
         span = np.where(self.turning, 2.0 * np.pi, 2.0)
         no_low, no_high = np.isinf(self.lower), np.isinf(self.upper)
         low = np.where(no_low, np.where(no_high, -0.5 * span, self.upper - span), self.lower)

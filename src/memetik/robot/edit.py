@@ -121,6 +121,7 @@ def extract_chain(description: Description, base: str, tip: str) -> Description:
         links=tuple(link for link in description.links if link.name in links),
         joints=joints,
         semantics=replace(semantics, end_effectors=(EndEffector(tip, tip),)),
+        loops=tuple(loop for loop in turned.loops if {loop.first, loop.second} <= links),
     )
 
 
@@ -185,7 +186,14 @@ def combine(parts: Mapping[str, Description], name: str) -> Description:
         semantics.append(replace(own, groups=(*own.groups, whole)))
     sources = dict.fromkeys(part.source for part in parts.values() if part.source)
     notes = tuple(dict.fromkeys(note for part in parts.values() for note in part.notes))
-    return Description(name, tuple(links), tuple(joints), merged(semantics), source="; ".join(sources), notes=notes)
+    loops = tuple(
+        replace(loop, name=rename(loop.name), first=rename(loop.first), second=rename(loop.second))
+        for rename, part in ((_prefixer(key), part) for key, part in parts.items())
+        for loop in part.loops
+    )
+    return Description(
+        name, tuple(links), tuple(joints), merged(semantics), source="; ".join(sources), notes=notes, loops=loops
+    )
 
 
 def disable_pairs(description: Description, pairs: Iterable[tuple[str, str]], reason: str) -> Description:

@@ -57,7 +57,7 @@ def load_description(
 ) -> Description:
     """Load a robot's description.
 
-    source: a bundled robot's name, the path of a URDF, xacro or MJCF file or of a robot config (TOML), URDF or MJCF
+    source: a bundled robot's name, the path of a URDF, xacro, MJCF or SDF file or of a robot config (TOML), their
         text, or a yourdfpy object. Arguments may follow a path: "ur.urdf.xacro name:=ur ur_type:=ur5e".
     srdf: path or text of an SRDF; None looks for one beside the file, False takes none.
     arguments: values for the arguments of a xacro file, or parameters of a bundled robot.
@@ -67,7 +67,7 @@ def load_description(
 
     URDF, SRDF and MJCF are read safely whatever they hold; xacro evaluates expressions and must be trusted.
     """
-    folders = _folders(search_path)
+    folders = search_folders(search_path)
     if not isinstance(arguments, Mapping | None):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(f"arguments must be a mapping of names to values, not {type(arguments).__name__}.")
     description, path = _read(source, dict(arguments or {}), folders)
@@ -91,14 +91,14 @@ def _read(source: RobotSource, arguments: dict[str, Any], folders: SearchPath) -
         path = expanded(source)
         return _read_file(path, arguments, folders), path
     if isinstance(source, bytes):
-        return _read_root(parse_xml(source, "the text"), None, folders, ""), None
+        return _read_root(parse_xml(source, "the text", keep_text=True), None, folders, ""), None
     if not isinstance(source, str):
         raise InvalidInputError(
             "a robot is loaded from a name, a path, URDF or MJCF text or a yourdfpy object, "
             f"not from {type(source).__name__}."
         )
     if "<" in source:
-        return _read_root(parse_xml(source, "the text"), None, folders, ""), None
+        return _read_root(parse_xml(source, "the text", keep_text=True), None, folders, ""), None
     return _read_name_or_path(source, arguments, folders)
 
 
@@ -114,12 +114,16 @@ def _read_name_or_path(source: str, arguments: dict[str, Any], folders: SearchPa
         return _read_file(path, arguments, folders), path
     raise DescriptionError(
         f"{source!r} is neither a bundled robot nor an existing file; {suggest(source, bundled.names())} "
-        "Files end in .urdf, .xacro, .xml or .toml."
+        "Files end in .urdf, .xacro, .xml, .sdf or .toml."
     )
 
 
 def _looks_like_path(source: str) -> bool:
-    return "/" in source or os.sep in source or source.lower().endswith((".urdf", ".xacro", ".xml", ".mjcf", ".toml"))
+    return (
+        "/" in source
+        or os.sep in source
+        or source.lower().endswith((".urdf", ".xacro", ".xml", ".mjcf", ".sdf", ".world", ".toml"))
+    )
 
 
 def _read_file(path: str, arguments: dict[str, Any], folders: SearchPath) -> Description:
@@ -136,7 +140,7 @@ def _read_file(path: str, arguments: dict[str, Any], folders: SearchPath) -> Des
         return load_configured_description(path, folders)
     content, notes = read_expanded(path, arguments, folders)
     try:
-        description = _read_root(parse_xml(content, path), folder, folders, path)
+        description = _read_root(parse_xml(content, path, keep_text=True), folder, folders, path)
     except DescriptionError as error:
         raise _with_macros(error, path) if error.code == "no-links" and isinstance(content, str) else error from None
     return replace(description, notes=(*notes, *description.notes)) if notes else description
@@ -195,7 +199,9 @@ def _read_root(root: Element, folder: str | None, folders: SearchPath, source: s
 
         return read_mjcf_element(root, folder=folder, search_path=folders, source=source)
     if root.tag == "sdf":
-        raise DescriptionError(f"{source or 'the text'} is SDF; convert it to URDF or MJCF.")
+        from memetik.robot.readers.sdf import read_sdf_element
+
+        return read_sdf_element(root, folder=folder, search_path=folders, source=source)
     return read_urdf_element(root, folder=folder, search_path=folders, source=source)
 
 
@@ -314,9 +320,9 @@ def _existing_file(given: Path) -> str:
     return path
 
 
-def _folders(search_path: Sequence[Path] | Mapping[str, Path] | Path) -> SearchPath:
+def search_folders(search_path: Sequence[Path] | Mapping[str, Path] | Path) -> SearchPath:
     if isinstance(search_path, Mapping):
-        return dict(zip(map(str, search_path), _folders(list(search_path.values())), strict=True))
+        return dict(zip(map(str, search_path), search_folders(list(search_path.values())), strict=True))
     entries = [search_path] if isinstance(search_path, str | os.PathLike) else list(search_path)
     for entry in entries:
         if not isinstance(entry, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -15,7 +15,7 @@ from memetik.errors import InvalidInputError
 from memetik.files.paths import expanded
 from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere, TriangleMesh
 from memetik.geometry.transforms import PoseLike, as_pose, frozen, transform
-from memetik.robot import calibration, edit, interop, limits
+from memetik.robot import calibration, edit, interop, limits, loops
 from memetik.robot.configuration import JointValues
 from memetik.robot.description import Description, Geometry, Inertial, Semantics
 from memetik.robot.groups import group_end_effectors
@@ -44,6 +44,40 @@ class Robot(Kinematics):
     """
 
     __slots__ = ()
+
+    def random(self, rng: int | np.random.Generator | None = None, n: int | None = None) -> np.ndarray:
+        """Random configurations within the limits: (dof,), or (n, dof); uniform, but for loops, which are closed.
+
+        Angles without limits are drawn within a turn (-pi to pi), distances without limits from -1 to 1 m; where only
+        one limit is infinite, within a turn or 2 m of the other.
+        """
+        if not self.description.loops:
+            return super().random(rng, n)
+        generator = np.random.default_rng(rng)
+        drawn = loops.random_closed(self, generator, super().random(generator, 1 if n is None else n))
+        return drawn[0] if n is None else drawn
+
+    def close(self, q: ArrayLike) -> np.ndarray:
+        """The configuration (dof,), or configurations (N, dof), with closed loops: passive joints follow the others.
+
+        Where they cannot, all joints move a little. An InvalidInputError where the loops do not close near q.
+        """
+        given = self.check_q(q)
+        return loops.closed(self, np.atleast_2d(given).copy()).reshape(given.shape)
+
+    def loop_error(self, q: ArrayLike) -> Any:
+        """By how much the loops are open at q, metres or radians, the largest of all; 0 without loops.
+
+        For configurations (N, dof) an array (N,).
+        """
+        given = self.check_q(q)
+        errors = np.abs(loops.loop_residuals(self, np.atleast_2d(given))).max(axis=1, initial=0.0)
+        return float(errors[0]) if given.ndim == 1 else errors
+
+    @property
+    def mobility(self) -> loops.Mobility:
+        """How many independent motions the robot has, which joints drive and which follow; without loops, all drive."""
+        return loops.mobility(self)
 
     def with_tool(
         self,

@@ -62,6 +62,10 @@ def _defects(description: Description) -> Iterator[Defect]:
     if count > MAX_LINKS:
         yield Defect("unreadable", "the robot", f"has {count} links or joints", f"at most {MAX_LINKS} are accepted")
         return
+    axes = sum(joint.axes for joint in description.joints if joint.mimic is None)
+    if axes > MAX_LINKS:
+        yield Defect("unreadable", "the robot", f"has {axes} degrees of freedom", f"at most {MAX_LINKS} are accepted")
+        return
     yield from _name_defects(description)
     yield from _tree_defects(description)
     yield from _joint_defects(description)

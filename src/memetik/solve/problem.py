@@ -22,6 +22,7 @@ from memetik.scene.scene import Scene
 from memetik.solve.batch import gather_batch, solve_batch
 from memetik.solve.inputs import Array, Inputs, Seed, Target
 from memetik.solve.instance import ProblemInstance, gather_solutions, solve_one
+from memetik.solve.loop_goals import with_loops
 from memetik.solve.opening_guide import OpeningGuides
 from memetik.solve.options import BatchKeywords, MethodLike, Predicate, Rng, SolveKeywords, SolveOptions, split_rng
 from memetik.solve.solution import BatchSolution, Solution
@@ -71,6 +72,8 @@ class Problem:
             whether the robot must not collide with itself; by default it must not where there is a scene.
     margin  metres: the clearance that is asked for.
     fixed   joints that keep the seed's value: names, or {name: value} to hold them there.
+
+    A robot's closed loops are hard goals of every problem on it, after the given ones.
     """
 
     def __init__(
@@ -94,6 +97,8 @@ class Problem:
                 raise GoalError(f"goals are made by mk.Pose, mk.Position and the like, not {type(goal).__name__}.")
         if not self.goals:
             raise GoalError("a Problem needs at least one goal.")
+        if robot.description.loops:
+            self.goals = with_loops(robot, self.goals)
         self.fixed: dict[str, float | None] = dict.fromkeys(fixed or ())
         if isinstance(fixed, Mapping):
             self.fixed.update(cast("Mapping[str, float | None]", fixed))

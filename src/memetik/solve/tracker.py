@@ -166,6 +166,8 @@ class Tracker:
         start = checked_seed(problem, seed)
         if start.ndim != 1:
             raise InvalidInputError(f"the seed of a Tracker is one configuration, not an array {start.shape}.")
+        if self.robot.description.loops:
+            start = self.robot.close(start)
         self._core = _core.Tracker(problem.core, velocity, acceleration, np.ascontiguousarray(start), options)
         self._hold()
         if reference is not None:
@@ -177,6 +179,8 @@ class Tracker:
         plain = self._plain and len(targets) == len(self._problem.open_targets)
         if not plain or not self._core.step(targets, self._callback):  # pyright: ignore[reportUnknownMemberType]
             self._core.step(self._checked(targets), self._callback)  # pyright: ignore[reportUnknownMemberType]
+        if self.robot.description.loops:
+            self._close_loops()
         return TrackerStep(self._problem, self._core, self._options.dt)
 
     def reset(self, q: Configuration | None = None) -> None:
@@ -309,6 +313,15 @@ class Tracker:
         self._core.use(self._problem.core, entries, [float(value) for value in values])
         self._callback = self._problem.callback()
         self._plain = all(target.convert is None for target in self._problem.open_targets)
+
+    def _close_loops(self) -> None:
+        """Lets the passive joints follow the driving ones; where the loops do not close, the step is not made."""
+        q = self.q
+        before = q - np.asarray(self._core.last_change)
+        try:
+            self._core.correct(np.ascontiguousarray(self.robot.close(q)))
+        except InvalidInputError:
+            self._core.correct(np.ascontiguousarray(before))
 
     def _known(self, name: str) -> None:
         if name not in self._goals:

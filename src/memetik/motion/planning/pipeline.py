@@ -28,6 +28,7 @@ from memetik.motion.planning.plan import Plan, PlanConditions
 from memetik.motion.timing.limits import MotionLimits
 from memetik.motion.timing.timing import TimingError, time_path
 from memetik.motion.timing.trajectory import Trajectory
+from memetik.robot.loops import loop_entries
 from memetik.solve.problem import Problem
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class Planner:
         fixed: Fixed = None,
     ):
         self.robot, self.scene, self.self_collision, self.margin = robot, scene, self_collision, margin
+        _refuse_loops(robot)
         self._live_space = _kept_space(robot, scene, self_collision, margin)
         self.problem: Problem | None = None
         if goals is not None:
@@ -391,6 +393,17 @@ def plan(
     world: World = {"scene": scene, "self_collision": self_collision, "margin": margin}
     planner = Planner(robot, goals if are_goals else None, **world, fixed=fixed)
     return planner.plan(start=start, goal=None if are_goals else cast("Configuration", goals), **options)
+
+
+def _refuse_loops(robot: Robot) -> None:
+    """Straight lines between configurations open loops, so that no path of them is true."""
+    joints = [name for name, moves in zip(robot.joint_names, loop_entries(robot), strict=True) if moves]
+    if joints:
+        listed = ", ".join(joints[:6]) + (", ..." if len(joints) > 6 else "")
+        raise InvalidInputError(
+            f"robot {robot.name!r} has closed loops, which planning does not hold; fix their joints ({listed}) with "
+            "robot.with_fixed(...) to plan for the others."
+        )
 
 
 def _are_goals(goals: Goal | Iterable[Goal] | Configuration) -> TypeGuard[Goal | Sequence[Goal]]:

@@ -26,8 +26,8 @@ from memetik.robot.description import Description, Inertial, Joint, Link, Semant
 from memetik.robot.joint_kinds import MJCF_KINDS
 from memetik.robot.notes import Notes, summarised
 from memetik.robot.readers.mesh_paths import MeshFinder, SearchPath
-from memetik.robot.readers.mjcf_actuators import Actuator, read_actuators
-from memetik.robot.readers.mjcf_contacts import Body, disabled_pairs
+from memetik.robot.readers.mjcf_actuators import Actuator, driven_joints, read_actuators
+from memetik.robot.readers.mjcf_contacts import Body, PlaneGeom, disabled_pairs
 from memetik.robot.readers.mjcf_couplings import couple, keyframe_states
 from memetik.robot.readers.mjcf_expand import Expander, Scope
 from memetik.robot.readers.mjcf_files import SourceFiles
@@ -97,7 +97,20 @@ class MjcfReader:
         self.joint_names = _given_names(root, "joint", "freejoint")
 
     def description(self) -> Description:
-        """The whole file as one tree."""
+        """The whole file as one tree, with a note of what no tree can hold."""
+        tree = self.tree()
+        for plane in (plane for body in self.bodies for plane in body.planes):
+            message = f"The plane {plane.element.label} is left out."
+            consequence = "No link can be one; load_world(...) gives it as an object of the scene."
+            self.notes.left_out(message, consequence, line=plane.element.line, code="lost-shape")
+        notes = self.notes.collected()
+        told = summarised(note for note in notes if note.code != "missing-mesh")
+        if told:
+            logger.warning("robot %r: not all of the MJCF is honoured: %s. See robot.notes.", self.name, told)
+        return replace(tree, notes=notes)
+
+    def tree(self) -> Description:
+        """The whole file as one tree, without notes."""
         worlds = list(self.scope.root.all("worldbody"))
         if not worlds:
             raise DescriptionError(
@@ -125,17 +138,15 @@ class MjcfReader:
         )
         states = keyframe_states(self.scope.root, description, self.references, actuators, self.notes)
         pairs = disabled_pairs(self.bodies, roots, self.notes)
-        semantics = Semantics(states=states, disabled_pairs=pairs, pairs_are_complete=True)
-        self._report_missing_meshes()
-        notes = self.notes.collected()
-        told = summarised(note for note in notes if note.code != "missing-mesh")
-        if told:
-            logger.warning("robot %r: not all of the MJCF is honoured: %s. See robot.notes.", self.name, told)
-        return replace(description, semantics=semantics, notes=notes)
-
-    def _report_missing_meshes(self) -> None:
+        semantics = Semantics(
+            states=states,
+            disabled_pairs=pairs,
+            passive_joints=_passive(description, driven_joints(roots)) if description.loops else (),
+            pairs_are_complete=True,
+        )
         for finder in self.finders.values():
             finder.report(self.name)
+        return replace(description, semantics=semantics)
 
     def _actuators(self) -> list[Actuator]:
         ranges = {joint.name: (joint.lower[0], joint.upper[0]) for joint in self.joints if joint.axes == 1}
@@ -180,10 +191,15 @@ class MjcfReader:
             elif element.tag in _FRAMES:
                 frames.append(inner)
             elif element.tag == "geom":
-                geom = reader.read(inner.scope.settings.complete(element, inner.childclass), inner.frame)
+                settings = inner.scope.settings
+                completed = settings.complete(element, inner.childclass)
+                if completed.text("type", "") == "plane":
+                    body.planes.append(PlaneGeom(completed, inner.frame @ settings.placement(completed)))
+                    continue
+                geom = reader.read(completed, inner.frame)
                 if geom is not None:
                     body.geoms.append(geom)
-                    if inner.scope.settings.inertia_from_geoms != "false" and body.parent:
+                    if settings.inertia_from_geoms != "false" and body.parent:
                         shares.append(reader.inertial(geom))
             elif element.tag in _UNSUPPORTED:
                 self.notes.left_out(f"{element.label} is left out.", "What it makes is missing.", line=element.line)
@@ -315,6 +331,13 @@ def _effort(element: Element) -> float:
     if "actuatorfrcrange" not in element.attributes or element.text("actuatorfrclimited", "auto") == "false":
         return math.inf
     return max(abs(v) for v in element.numbers("actuatorfrcrange", 2))
+
+
+def _passive(description: Description, driven: set[str]) -> tuple[str, ...]:
+    """The joints that no actuator moves, nor one that mimics them."""
+    moved = driven | {joint.mimic.joint for joint in description.joints if joint.mimic and joint.name in driven}
+    free = (joint.name for joint in description.joints if joint.axes and joint.mimic is None)
+    return tuple(name for name in free if name not in moved)
 
 
 def _driven(joint: Joint, actuators: list[Actuator]) -> Joint:

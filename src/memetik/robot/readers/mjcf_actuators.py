@@ -89,3 +89,18 @@ def _rest(element: Element, gear: float) -> tuple[float, float]:
     if not bias[1] < 0.0 or gain == 0.0:
         return 0.0, 0.0
     return gain / -bias[1] / gear, bias[0] / -bias[1] / gear
+
+
+def driven_joints(roots: list[Element]) -> set[str]:
+    """The joints that an actuator moves, directly or by a fixed tendon."""
+    tendons = {
+        tendon.text("name", ""): [part.text("joint") for part in tendon.all("joint")]
+        for root in roots
+        for holder in root.all("tendon")
+        for tendon in holder.all("fixed")
+    }
+    found: set[str] = set()
+    for element in (child for root in roots for holder in root.all("actuator") for child in holder.children):
+        found.add(element.text("joint", element.text("jointinparent", "")))
+        found.update(tendons.get(element.text("tendon", ""), ()))
+    return found - {""}

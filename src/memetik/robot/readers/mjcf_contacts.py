@@ -7,15 +7,24 @@ the other's conaffinity. <exclude> takes a pair of bodies out; <pair> names two 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import combinations
+
+import numpy as np
 
 from memetik.files.xml_tree import Element
 from memetik.robot.notes import Notes
 from memetik.robot.readers.mjcf_geoms import Geom
 
 MAX_PAIRS = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneGeom:
+    """A plane, which no link can be: its element with defaults filled in, and its pose in the body's frame."""
+
+    element: Element
+    origin: np.ndarray
 
 
 @dataclass(slots=True)
@@ -25,7 +34,8 @@ class Body:
     name: str
     parent: str
     moves: bool
-    geoms: list[Geom] = field(default_factory=list)
+    geoms: list[Geom] = field(default_factory=list[Geom])
+    planes: list[PlaneGeom] = field(default_factory=list[PlaneGeom])
 
 
 def disabled_pairs(bodies: list[Body], roots: list[Element], notes: Notes) -> tuple[tuple[str, str, str], ...]:
@@ -39,6 +49,11 @@ def disabled_pairs(bodies: list[Body], roots: list[Element], notes: Notes) -> tu
             "Pairs that MuJoCo leaves unchecked are checked.",
         )
         return ()
+    if _flag(roots[0], "contact") == "disable":
+        notes.filled_in("The file disables contacts.", "No pair of its links is checked for collision.")
+        return tuple((first.name, second.name, "Disabled") for first, second in combinations(colliding, 2))
+    if _flag(roots[0], "filterparent") == "disable":
+        above = dict.fromkeys(above, "")
     pairs: list[tuple[str, str, str]] = []
     for first, second in combinations(colliding, 2):
         a, b = welded[first.name], welded[second.name]
@@ -50,7 +65,7 @@ def disabled_pairs(bodies: list[Body], roots: list[Element], notes: Notes) -> tu
         elif a == b or (above[a] == b and b != bodies[0].name) or (above[b] == a and a != bodies[0].name):
             pairs.append((first.name, second.name, "Adjacent"))
         else:
-            matching = sum(_match(one, other) for one in first.geoms for other in second.geoms)
+            matching = sum(may_touch(one, other) for one in first.geoms for other in second.geoms)
             if not matching:
                 pairs.append((first.name, second.name, "Masked"))
             elif matching < sum(g.collides for g in first.geoms) * sum(g.collides for g in second.geoms):
@@ -64,16 +79,22 @@ def disabled_pairs(bodies: list[Body], roots: list[Element], notes: Notes) -> tu
 def _welds(bodies: list[Body]) -> tuple[dict[str, str], dict[str, str]]:
     """Per body the topmost body that it is welded to, and per such body the one that its parent is welded to."""
     welded: dict[str, str] = {}
-    above: dict[str, str] = defaultdict(str)
+    above: dict[str, str] = {}
     for body in bodies:  # parents come first
         moves = body.moves or not body.parent
         welded[body.name] = body.name if moves else welded[body.parent]
-        if moves and body.parent:
-            above[body.name] = welded[body.parent]
+        above[body.name] = welded[body.parent] if moves and body.parent else ""
     return welded, above
 
 
-def _match(one: Geom, other: Geom) -> bool:
+def _flag(root: Element, name: str) -> str:
+    """The last that the options say of a flag."""
+    flags = [flag for option in root.all("option") for flag in option.all("flag") if name in flag.attributes]
+    return flags[-1].text(name).lower() if flags else "enable"
+
+
+def may_touch(one: Geom, other: Geom) -> bool:
+    """Whether the bits of two geoms let them touch."""
     return bool(one.type_bits & other.affinity_bits or other.type_bits & one.affinity_bits)
 
 

@@ -22,7 +22,7 @@ from memetik.robot.readers.mjcf_solids import inertial_of
 DENSITY = 1000.0
 """MJCF's default density of geoms, kg/m^3."""
 
-_LEFT_OUT = ("plane", "hfield", "sdf")
+_LEFT_OUT = ("hfield", "sdf")
 _SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "ellipsoid": 3}
 """How many numbers the size of a primitive has."""
 _ELLIPSOID_HALVINGS = 3
@@ -65,7 +65,7 @@ class GeomReader:
         """A geom whose defaults are filled in; `frame` is where its coordinates start in the body."""
         kind = element.text("type", "mesh" if "mesh" in element.attributes else "sphere")
         if kind in _LEFT_OUT:
-            consequence = "No link can be one; load_world gives planes as objects of the scene."
+            consequence = "No link can be one."
             self.notes.left_out(
                 f"The {kind} {element.label} is left out.", consequence, line=element.line, code="lost-shape"
             )
@@ -158,12 +158,12 @@ def _primitive(kind: str, sizes: tuple[float, ...]) -> tuple[Shape, Solid]:
     else:
         box = Box((2.0 * sizes[0], 2.0 * sizes[1], 2.0 * sizes[2]))
         if kind == "ellipsoid":
-            return _ellipsoid(sizes), ellipsoid_solid(box.size)
+            return ellipsoid_mesh(sizes), ellipsoid_solid(box.size)
         shape = box
     return shape, solid_of(shape)
 
 
-def _ellipsoid(radii: tuple[float, ...]) -> TriangleMesh:
+def ellipsoid_mesh(radii: tuple[float, ...]) -> TriangleMesh:
     """A convex mesh that holds the ellipsoid and is at most 1 % larger."""
     ball = icosphere(1.0, _ELLIPSOID_HALVINGS)
     corners = ball.triangles
