@@ -96,8 +96,9 @@ def test_ik_for_clients_that_come_die_and_return(distribution: str, tmp_path: Pa
 
 def test_replies_survive_the_loss_of_packets(distribution: str):
     server = ours(str(HERE / "lossy_server.py"), "0.05")
-    report = report_of(f"{server} & sleep 2; {theirs(distribution, 'noop 500')}", 180.0)
-    assert report.get("calls") == 500, report
+    report = report_of(f"{server} & sleep 2; {theirs(distribution, 'noop 60')}", 180.0)
+    # A lost request is sent again when Fast DDS's writer makes itself heard, every three seconds.
+    assert report.get("calls") == 60, report
 
 
 def test_a_late_subscriber_gets_the_description_in_fragments(distribution: str):
@@ -106,13 +107,14 @@ def test_a_late_subscriber_gets_the_description_in_fragments(distribution: str):
     assert report["heard"] == [300_000]
 
 
+@pytest.mark.clock
 def test_a_stream_arrives_whole_and_in_order(distribution: str):
-    server = ours(str(HERE / "stream_server.py"), "1000", "8")
+    server = ours(str(HERE / "stream_server.py"), "250", "8")
     listener = theirs(distribution, "stream 6")
     report = report_of(f"{server} & sleep 1; {listener}")
     assert report["missing"] == 0
     assert report["in order"]
-    assert report["count"] > 2000
+    assert report["count"] > 500
 
 
 def test_real_rclpy_reads_what_memetik_writes_and_back(distribution: str, tmp_path: Path):
