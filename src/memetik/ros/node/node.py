@@ -23,7 +23,7 @@ from memetik.ros.node.services import Services, only_joints
 from memetik.ros.node.streaming import Streamer
 from memetik.ros.node.world import World
 from memetik.ros.recordings.recording import display_trajectory, tracking_status
-from memetik.ros.transports.base import LATCHED, SENSOR, STREAM, Qos, Transport
+from memetik.ros.transports.base import LATCHED, SENSOR, STREAM, Qos, RosTransport
 from memetik.scene.scene import Scene
 from memetik.solve.tracker import TrackerStep
 
@@ -62,7 +62,7 @@ class RosNode(AbstractContextManager["RosNode"]):
     """A node in the graph, over a transport."""
 
     def __init__(
-        self, transport: Transport, robot: Robot, scene: Scene | None = None, options: NodeOptions | None = None
+        self, transport: RosTransport, robot: Robot, scene: Scene | None = None, options: NodeOptions | None = None
     ):
         self.transport, self.options = transport, options or NodeOptions()
         if self.options.commands not in ("trajectory", "positions"):
@@ -199,7 +199,7 @@ class _GraphLog(logging.Handler):
             self._busy.on = False
 
 
-def wait_for_description(transport: Transport, timeout: float) -> Robot:
+def wait_for_description(transport: RosTransport, timeout: float) -> Robot:
     """The robot that /robot_description describes."""
     found: list[str] = []
     arrived = threading.Event()

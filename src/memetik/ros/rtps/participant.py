@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from memetik.errors import InvalidInputError, MemetikError
+from memetik.errors import InvalidInputError
 from memetik.ros.rtps import discovery, wire
 from memetik.ros.rtps.discovery import Address, EndpointInfo, ParticipantInfo, Qos
 from memetik.ros.rtps.reader import Deliver, Reader, Received
@@ -291,7 +291,7 @@ class Participant:
             if sample.payload is None:
                 return
             info = discovery.decode_endpoint(sample.payload)
-        except (MemetikError, struct.error) as error:
+        except (WireError, struct.error) as error:
             logger.debug("an endpoint's announcement was dropped: %s", error)
             return
         if info.guid.prefix != sample.identity.guid.prefix or len(table) >= MOST_ENDPOINTS:
