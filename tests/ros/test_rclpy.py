@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from namespaces import DISTRIBUTIONS, environment, ours, reason_to_skip, run, theirs
+from namespaces import DISTRIBUTIONS, environment, ours, ours_within, reason_to_skip, run, theirs
 from random_messages import random_message
 
 import memetik as mk
@@ -159,3 +159,13 @@ def test_the_driver_follows_cancels_and_stops_through_the_action(distribution: s
     assert report["off at cancel"] > 0.05
     assert "limit" in report["too fast"]
     assert "starts with joint" in report["elsewhere"]
+
+
+def test_the_node_serves_over_rclpy_itself(distribution: str, tmp_path: Path):
+    path, poses = poses_file(tmp_path / "poses.json", 50)
+    node = ours_within(distribution, "memetik ros panda --group panda_arm --transport rclpy")
+    client = theirs(distribution, f"ik 50 {path} panda_arm panda_hand_tcp")
+    report = report_of(f"{node} & sleep 4; {client}")
+    assert "stalled" not in report
+    assert len(report["answers"]) == 50
+    assert check_answers(report["answers"], poses) > 0.99
