@@ -3,6 +3,7 @@
 from memetik import doctor as doctor
 from memetik import errors as errors
 from memetik import goals as goals
+from memetik._core import StopFlag as StopFlag
 from memetik.collision.context import CollisionContext as CollisionContext
 from memetik.collision.exact import CollisionModel as CollisionModel
 from memetik.collision.exact import Contact as Contact
@@ -67,12 +68,12 @@ from memetik.motion.execution.driver import DriverError as DriverError
 from memetik.motion.execution.driver import DriverState as DriverState
 from memetik.motion.execution.driver import ExactDriver as ExactDriver
 from memetik.motion.execution.driver import SimulatedDriver as SimulatedDriver
+from memetik.motion.execution.driver_server import DriverServer as DriverServer
 from memetik.motion.execution.execute import Execution as Execution
 from memetik.motion.execution.execute import ExecutionEvent as ExecutionEvent
 from memetik.motion.execution.execute import ExecutionReport as ExecutionReport
 from memetik.motion.execution.execute import execute as execute
 from memetik.motion.execution.simulation import Simulation as Simulation
-from memetik.motion.execution.tcp import DriverServer as DriverServer
 from memetik.motion.execution.tcp import TcpDriver as TcpDriver
 from memetik.motion.planning.cartesian import CartesianPath as CartesianPath
 from memetik.motion.planning.configuration_graph import BranchSettings as BranchSettings
