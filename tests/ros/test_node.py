@@ -339,3 +339,12 @@ def test_unknown_transports_and_missing_descriptions_are_named(robot: mk.Robot):
         pytest.raises(mk.errors.InvalidInputError, match="/robot_description"),
     ):
         wait_for_description(transport, 0.2)
+
+
+def test_a_change_that_fails_leaves_the_scene_as_it_was(services: Services):
+    apply = service_type("moveit_msgs/srv/ApplyPlanningScene").Request()
+    apply.scene.is_diff = True
+    pose = np.eye(4)
+    apply.scene.world.collision_objects = [box("good", 0.2, pose), box("bad", -1.0, pose)]
+    assert not services.apply_planning_scene(apply).success
+    assert len(services.world.scene) == 0

@@ -89,6 +89,10 @@ class Dispatcher:
         """A request for a handler, whose response goes to `answer`."""
         self._pool.submit(self._respond, handler, data, kind, answer)
 
+    def later(self, call: Callable[[], None]) -> None:
+        """Something that must not keep the receiving thread."""
+        self._pool.submit(call)
+
     def close(self) -> None:
         self._queue.put(None)
         self._thread.join(timeout=5.0)
