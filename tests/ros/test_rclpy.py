@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from namespaces import DISTRIBUTIONS, environment, ours, reason_to_skip, run, theirs
+from namespaces import DISTRIBUTIONS, environment, ours, ours_within, reason_to_skip, run, theirs
 from random_messages import random_message
 
 import memetik as mk
@@ -96,8 +96,9 @@ def test_ik_for_clients_that_come_die_and_return(distribution: str, tmp_path: Pa
 
 def test_replies_survive_the_loss_of_packets(distribution: str):
     server = ours(str(HERE / "lossy_server.py"), "0.05")
-    report = report_of(f"{server} & sleep 2; {theirs(distribution, 'noop 500')}", 180.0)
-    assert report.get("calls") == 500, report
+    report = report_of(f"{server} & sleep 2; {theirs(distribution, 'noop 60')}", 180.0)
+    # A lost request is sent again when Fast DDS's writer makes itself heard, every three seconds.
+    assert report.get("calls") == 60, report
 
 
 def test_a_late_subscriber_gets_the_description_in_fragments(distribution: str):
@@ -106,13 +107,14 @@ def test_a_late_subscriber_gets_the_description_in_fragments(distribution: str):
     assert report["heard"] == [300_000]
 
 
+@pytest.mark.clock
 def test_a_stream_arrives_whole_and_in_order(distribution: str):
-    server = ours(str(HERE / "stream_server.py"), "1000", "8")
+    server = ours(str(HERE / "stream_server.py"), "250", "8")
     listener = theirs(distribution, "stream 6")
     report = report_of(f"{server} & sleep 1; {listener}")
     assert report["missing"] == 0
     assert report["in order"]
-    assert report["count"] > 2000
+    assert report["count"] > 500
 
 
 def test_real_rclpy_reads_what_memetik_writes_and_back(distribution: str, tmp_path: Path):
@@ -157,3 +159,13 @@ def test_the_driver_follows_cancels_and_stops_through_the_action(distribution: s
     assert report["off at cancel"] > 0.05
     assert "limit" in report["too fast"]
     assert "starts with joint" in report["elsewhere"]
+
+
+def test_the_node_serves_over_rclpy_itself(distribution: str, tmp_path: Path):
+    path, poses = poses_file(tmp_path / "poses.json", 50)
+    node = ours_within(distribution, "memetik ros panda --group panda_arm --transport rclpy")
+    client = theirs(distribution, f"ik 50 {path} panda_arm panda_hand_tcp")
+    report = report_of(f"{node} & sleep 4; {client}")
+    assert "stalled" not in report
+    assert len(report["answers"]) == 50
+    assert check_answers(report["answers"], poses) > 0.99

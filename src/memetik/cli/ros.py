@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
 from dataclasses import dataclass
 
-from memetik.cli.options import argument, json_option, option, scene_option
+from memetik.cli.options import argument, arguments_option, json_option, option, scene_option
 from memetik.cli.output import print_json
+from memetik.robot.robot import load_robot
+from memetik.ros.node.node import NodeOptions, RosNode, wait_for_description
+from memetik.ros.transports.choice import open_transport
+from memetik.scene.scene import Scene
 
 
 @dataclass(frozen=True, kw_only=True)
 class RosOptions:
     robot: str = argument("", "Bundled name, or path of a URDF, xacro or MJCF file; by default /robot_description.")
+    arg: list[str] = arguments_option()
     scene: str | None = scene_option()
     transport: str = option("auto", "auto, rclpy, dds or zenoh.")
     node: str = option("memetik", "Name of the node.")
@@ -29,19 +37,6 @@ class RosOptions:
 
 
 def ros(options: RosOptions) -> None:
-    """Join a ROS 2 graph: IK, FK, validity and planning services under MoveIt's names, a goal topic, streaming.
-
-    Ctrl-C ends it. By default everything stays on this machine.
-    """
-    import signal
-    import sys
-    import threading
-
-    from memetik.robot.robot import load_robot
-    from memetik.ros.node.node import NodeOptions, RosNode, wait_for_description
-    from memetik.ros.transports.choice import open_transport
-    from memetik.scene.scene import Scene
-
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())

@@ -21,7 +21,7 @@ from memetik.robot.robot import Robot
 from memetik.ros import conversions
 from memetik.ros.messages import message_class
 from memetik.ros.transports.action import STATUS_NAMES, ActionClient, Goal
-from memetik.ros.transports.base import STREAM, Transport, TransportError
+from memetik.ros.transports.base import STREAM, RosTransport, TransportError
 from memetik.ros.transports.choice import open_transport
 
 ACTION = "control_msgs/action/FollowJointTrajectory"
@@ -54,7 +54,7 @@ class RosDriver(AbstractContextManager["RosDriver"]):
         robot: Robot | None = None,
         joints: Sequence[str] | None = None,
         by: str = "auto",
-        transport: str | Transport = "auto",
+        transport: str | RosTransport = "auto",
         node: str = "memetik_driver",
         start_tolerance: float = 0.05,
         goal_time: float = 1.0,

@@ -15,6 +15,7 @@ from pathlib import Path
 
 INTERFACES = Path(__file__).parents[3] / "src" / "memetik" / "ros" / "interfaces"
 PREFIXES = {"jazzy": "ros-jazzy-", "kilted": "ros-"}
+FURTHER = {"jazzy": (), "kilted": ("ament-cmake-ros-core",)}
 MESSAGES = ("std-msgs", "geometry-msgs", "sensor-msgs", "trajectory-msgs", "shape-msgs", "visualization-msgs",
             "diagnostic-msgs", "action-msgs", "std-srvs")  # fmt: skip
 GENERATORS = ("rosidl-default-generators", "rosidl-core-generators", "python-cmake-module", "ament-cmake",
@@ -37,8 +38,8 @@ def main() -> None:
     python = root / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(root)], check=True)
-    wheels = [f"{prefix}rclpy[fastrtps]", *(prefix + name for name in (*MESSAGES, *GENERATORS))]
-    tools = ["ros-ament-package", "catkin_pkg", "empy<4", "cmake", "ninja", "setuptools<80", "mujoco"]
+    wheels = [f"{prefix}rclpy[fastrtps]", *(prefix + name for name in (*MESSAGES, *GENERATORS, *FURTHER[distribution]))]
+    tools = ["ros-ament-package", "catkin_pkg", "empy<4", "cmake", "ninja", "setuptools<80"]
     subprocess.run([str(python), "-m", "pip", "install", "--quiet", *wheels, *tools], check=True)
     mend_paths(root)
     for package, needs in BUILT.items():

@@ -18,12 +18,12 @@ from memetik.robot.robot import Robot, load_robot
 from memetik.ros import conversions
 from memetik.ros.messages import message_class
 from memetik.ros.node import markers
-from memetik.ros.node.planning_scene import apply_object, apply_scene, attach, cloud_points
+from memetik.ros.node.planning_scene import FrameOf, apply_object, apply_scene, attach, cloud_points
 from memetik.ros.node.services import Services, only_joints
 from memetik.ros.node.streaming import Streamer
 from memetik.ros.node.world import World
 from memetik.ros.recordings.recording import display_trajectory, tracking_status
-from memetik.ros.transports.base import LATCHED, SENSOR, STREAM, Qos, Transport
+from memetik.ros.transports.base import LATCHED, SENSOR, STREAM, Qos, RosTransport
 from memetik.scene.scene import Scene
 from memetik.solve.tracker import TrackerStep
 
@@ -62,7 +62,7 @@ class RosNode(AbstractContextManager["RosNode"]):
     """A node in the graph, over a transport."""
 
     def __init__(
-        self, transport: Transport, robot: Robot, scene: Scene | None = None, options: NodeOptions | None = None
+        self, transport: RosTransport, robot: Robot, scene: Scene | None = None, options: NodeOptions | None = None
     ):
         self.transport, self.options = transport, options or NodeOptions()
         if self.options.commands not in ("trajectory", "positions"):
@@ -114,22 +114,19 @@ class RosNode(AbstractContextManager["RosNode"]):
         take(f"{own}/target_pose", "geometry_msgs/msg/PoseStamped", lambda message: self.streamer.take_pose(message))
         take(f"{own}/target_twist", "geometry_msgs/msg/TwistStamped", lambda message: self.streamer.take_twist(message))
 
-    def _changes(self, apply: Callable[[Scene, Any, Any], None]) -> Callable[[Any], None]:
-        def take(message: Any) -> None:
-            with self.world.lock:
-                q = self.world.q()
-                apply(self.world.scene, message, lambda frame: self.world.frame(frame, q))
-
-        return take
+    def _changes(self, apply: Callable[[Scene, Any, FrameOf], None]) -> Callable[[Any], None]:
+        return lambda message: self.world.change(apply, message)
 
     def _take_cloud(self, message: Any) -> None:
-        q = self.world.q()
-        pose, points = self.world.frame(message.header.frame_id, q), cloud_points(message)
-        with self.world.lock:
-            if CLOUD in self.world.scene:
-                self.world.scene.remove(CLOUD)
+        points = cloud_points(message)
+
+        def replace(scene: Scene, _: Any, frame_of: FrameOf) -> None:
+            if CLOUD in scene:
+                scene.remove(CLOUD)
             if len(points):
-                self.world.scene.add_points(CLOUD, points, self.options.point_size, pose)
+                scene.add_points(CLOUD, points, self.options.point_size, frame_of(message.header.frame_id))
+
+        self.world.change(replace, message)
 
     def _plan_to(self, message: Any) -> None:
         """A goal: plan to it and send the trajectory."""
@@ -199,7 +196,7 @@ class _GraphLog(logging.Handler):
             self._busy.on = False
 
 
-def wait_for_description(transport: Transport, timeout: float) -> Robot:
+def wait_for_description(transport: RosTransport, timeout: float) -> Robot:
     """The robot that /robot_description describes."""
     found: list[str] = []
     arrived = threading.Event()

@@ -306,9 +306,7 @@ class Services:
 
     def apply_planning_scene(self, request: Any) -> Any:
         def run() -> None:
-            with self.world.lock:
-                q = self.world.q()
-                apply_scene(self.world.scene, request.scene, lambda frame: self.world.frame(frame, q))
+            self.world.change(apply_scene, request.scene)
 
         code = self._code(run)
         return service_type("moveit_msgs/srv/ApplyPlanningScene").Response(success=code.val == ErrorCodes.SUCCESS)
@@ -323,6 +321,9 @@ class Services:
             code, text = ErrorCodes.COLLISION_CHECKING_UNAVAILABLE, str(error)
         except MemetikError as error:
             code, text = ErrorCodes.FAILURE, str(error)
+        except Exception as error:  # a client that gets no answer waits for ever
+            logger.exception("a service failed")
+            code, text = ErrorCodes.FAILURE, f"memetik failed: {error!r}"
         logger.warning("%s", text)
         return ErrorCodes(val=code, message=text, source="memetik")
 

@@ -82,8 +82,9 @@ class Streamer:
     def close(self) -> None:
         """End; the arm was given a command at rest."""
         self._closing.set()
-        if self._thread is not None:
-            self._thread.join(timeout=2.0)
+        thread = self._thread
+        if thread is not None:
+            thread.join(timeout=2.0)
 
     def _begin(self) -> None:
         with self._lock:
@@ -93,6 +94,15 @@ class Streamer:
             self._thread.start()
 
     def _run(self) -> None:
+        try:
+            self._stream()
+        except Exception:
+            logger.exception("streaming has ended")
+        finally:
+            with self._lock:
+                self._thread = None  # the next target begins anew
+
+    def _stream(self) -> None:
         robot, period = self.world.robot, 1.0 / self.rate
         start = robot.clip(self.world.q())
         problem = Problem(robot, [Pose(self.link)], fixed=self._fixed or None)

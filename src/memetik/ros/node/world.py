@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from memetik.geometry.transforms import inverse
 from memetik.robot.robot import Robot
 from memetik.ros.conversions import joint_state, joint_values, transform_matrix
 from memetik.ros.messages import message_class
-from memetik.ros.node.planning_scene import attach
+from memetik.ros.node.planning_scene import FrameOf, attach
 from memetik.scene.scene import Scene
 
 ErrorCodes: Any = message_class("moveit_msgs/msg/MoveItErrorCodes")
@@ -94,6 +94,13 @@ class World:
         for each in state.attached_collision_objects:
             attach(scene, each, lambda frame: self.frame(frame, q))
         return scene
+
+    def change(self, apply: Callable[[Scene, Any, FrameOf], None], message: Any) -> None:
+        """Change the scene by a message, whole or not at all; searches under way see it as it was."""
+        with self.lock:
+            q, changed = self.q(), self.scene.copy()
+            apply(changed, message, lambda frame: self.frame(frame, q))
+            self.scene.restore(changed.snapshot())
 
     def frame(self, name: str, q: np.ndarray) -> np.ndarray:
         """The pose of a frame in the planning frame: a link, an object of the scene, or what /tf knows."""

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from memetik.errors import InvalidInputError, MemetikError
+from memetik.errors import InvalidInputError
 from memetik.ros.rtps import discovery, wire
 from memetik.ros.rtps.discovery import Address, EndpointInfo, ParticipantInfo, Qos
 from memetik.ros.rtps.reader import Deliver, Reader, Received
@@ -53,7 +53,8 @@ class Participant:
         self.loopback_only = self._own == [_LOOPBACK]
         self._peers = [socket.gethostbyname(peer) for peer in peers]
         self.fragment_size = 60_000 if self.loopback_only else 1_400
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
+        """Held while a packet is taken in, a sample is sent, or an endpoint comes or goes."""
         self._open_sockets()
         meta, default = ([(ip, sock.getsockname()[1]) for ip in self._own] for sock in (self._meta, self._data))
         self.info = ParticipantInfo(
@@ -79,7 +80,7 @@ class Participant:
 
     def writer(self, topic: str, kind: str, qos: Qos, user_data: bytes = b"") -> Writer:
         """A writer of a topic; others are told of it."""
-        with self._lock:
+        with self.lock:
             info = EndpointInfo(Guid(self.prefix, self._entity(0x03)), topic, kind, qos, (), user_data)
             made = self.writers[info.guid.entity] = Writer(self, info)
             self.writers[discovery.PUBLICATIONS_WRITER].write(discovery.encode_endpoint(info))
@@ -89,7 +90,7 @@ class Participant:
 
     def reader(self, topic: str, kind: str, qos: Qos, deliver: Deliver, user_data: bytes = b"") -> Reader:
         """A reader of a topic; others are told of it. `deliver` is called in the receiving thread and must be quick."""
-        with self._lock:
+        with self.lock:
             info = EndpointInfo(Guid(self.prefix, self._entity(0x04)), topic, kind, qos, (), user_data)
             made = self.readers[info.guid.entity] = Reader(self, info, deliver)
             self.writers[discovery.SUBSCRIPTIONS_WRITER].write(discovery.encode_endpoint(info))
@@ -99,12 +100,12 @@ class Participant:
 
     def write(self, writer: Writer, payload: bytes, inline: bytes = b"", only: Audience = None) -> int:
         """Send a sample, to some readers or to all; returns its number."""
-        with self._lock:
+        with self.lock:
             return writer.write(payload, inline, only)
 
     def remove(self, endpoint: Writer | Reader) -> None:
         """Take an endpoint back."""
-        with self._lock:
+        with self.lock:
             guid = endpoint.info.guid
             payload, inline = discovery.encode_removed(guid)
             if isinstance(endpoint, Writer):
@@ -125,7 +126,7 @@ class Participant:
         self._thread.join(timeout=5.0)  # nothing is announced after the goodbye
         payload, inline = discovery.encode_removed(Guid(self.prefix, discovery.PARTICIPANT))
         part = wire.data(wire.UNKNOWN_ENTITY, discovery.SPDP_WRITER, 2, payload, inline, key=True)
-        with self._lock:
+        with self.lock:
             for info in self.participants.values():
                 self.send(part, wire.NO_PREFIX, info.meta)
         for sock in {self._meta, self._data, *self._extra}:
@@ -167,7 +168,7 @@ class Participant:
             while not self._closing.is_set():
                 for key, _ in selector.select(0.05):
                     self._drain(key.fileobj)  # pyright: ignore[reportArgumentType]
-                with self._lock:
+                with self.lock:
                     self._tick(time.monotonic())
 
     def _drain(self, sock: socket.socket) -> None:
@@ -179,7 +180,7 @@ class Participant:
             except OSError:
                 return
             try:
-                with self._lock:
+                with self.lock:
                     self._receive(packet)
             except (WireError, struct.error) as error:
                 self.dropped += 1
@@ -291,7 +292,7 @@ class Participant:
             if sample.payload is None:
                 return
             info = discovery.decode_endpoint(sample.payload)
-        except (MemetikError, struct.error) as error:
+        except (WireError, struct.error) as error:
             logger.debug("an endpoint's announcement was dropped: %s", error)
             return
         if info.guid.prefix != sample.identity.guid.prefix or len(table) >= MOST_ENDPOINTS:

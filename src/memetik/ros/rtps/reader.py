@@ -13,7 +13,7 @@ from memetik.ros.rtps.writer import Sender
 MOST_WAITING = 1024
 """Samples that wait for an earlier one, at most."""
 MOST_BYTES = 64_000_000
-"""Bytes of a sample, and of all that wait for one writer, at most."""
+"""Bytes of a sample, of all that are put together of fragments, and of all that wait for one writer, at most."""
 MOST_FRAGMENTS = 200_000
 MOST_ASSEMBLIES = 8
 """Samples of one writer that are put together of fragments at a time."""
@@ -182,7 +182,9 @@ class Reader:
         """The whole sample, when this fragment was its last one."""
         assembly = writer.assemblies.get(message.number)
         if assembly is None:
-            open_bytes = sum(len(each.data) for each in writer.assemblies.values())
+            # All writers together, so that many of them cannot hold more.
+            held = (each for own in self.writers.values() for each in own.assemblies.values())
+            open_bytes = sum(len(each.data) for each in held)
             count = -(-message.sample_size // message.fragment_size)
             if open_bytes + message.sample_size > MOST_BYTES or count > MOST_FRAGMENTS:
                 return None

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from memetik.errors import MemetikError
-
 MAGIC = b"RTPS"
 VERSION = b"\x02\x03"
 VENDOR = b"\x01\x4d"
@@ -28,7 +26,7 @@ NO_PREFIX = bytes(12)
 MOST_BITS = 256
 
 
-class WireError(MemetikError, ValueError):
+class WireError(ValueError):
     """A packet that is no RTPS."""
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from memetik.ros.messages import Message, message_class, service_type
-from memetik.ros.transports.base import RELIABLE, Transport, TransportError
+from memetik.ros.transports.base import RELIABLE, RosTransport, TransportError
 
 ANSWER_TIMEOUT = 5.0
 """Seconds within which a server has to accept or refuse a goal."""
@@ -36,7 +36,9 @@ class Goal:
 class ActionClient:
     """A client of one action server."""
 
-    def __init__(self, transport: Transport, name: str, kind: str, feedback: Callable[[Goal, Any], None] | None = None):
+    def __init__(
+        self, transport: RosTransport, name: str, kind: str, feedback: Callable[[Goal, Any], None] | None = None
+    ):
         self._name, self._kind, self._feedback = name, kind, feedback
         base = f"{name}/_action"
         self._send = transport.client(f"{base}/send_goal", f"{kind}_SendGoal")

@@ -29,7 +29,7 @@ class TransportError(MemetikError):
     """A transport is not there, or a peer does not answer."""
 
 
-class Publisher(Protocol):
+class RosPublisher(Protocol):
     def publish(self, message: Message) -> None:
         """Send a message to all subscribers."""
 
@@ -39,7 +39,7 @@ class Publisher(Protocol):
         ...
 
 
-class Client(Protocol):
+class RosClient(Protocol):
     def call(self, request: Message) -> Future[Any]:
         """Ask a service; the future is its response."""
         ...
@@ -49,19 +49,19 @@ class Client(Protocol):
         ...
 
 
-class Transport(AbstractContextManager["Transport"], Protocol):
+class RosTransport(AbstractContextManager["RosTransport"], Protocol):
     """A node in the graph. Names of topics and services are absolute, types in full ("sensor_msgs/msg/JointState")."""
 
     name: str
     node: str
 
-    def publisher(self, topic: str, kind: str, qos: Qos = RELIABLE) -> Publisher: ...
+    def publisher(self, topic: str, kind: str, qos: Qos = RELIABLE) -> RosPublisher: ...
 
     def subscribe(self, topic: str, kind: str, callback: Callable[[Any], None], qos: Qos = RELIABLE) -> None: ...
 
     def serve(self, name: str, kind: str, handler: Handler) -> None: ...
 
-    def client(self, name: str, kind: str) -> Client: ...
+    def client(self, name: str, kind: str) -> RosClient: ...
 
     def close(self) -> None: ...
 
@@ -88,6 +88,10 @@ class Dispatcher:
     def request(self, handler: Handler, data: bytes, kind: str, answer: Callable[[Message], None]) -> None:
         """A request for a handler, whose response goes to `answer`."""
         self._pool.submit(self._respond, handler, data, kind, answer)
+
+    def later(self, call: Callable[[], None]) -> None:
+        """Something that must not keep the receiving thread."""
+        self._pool.submit(call)
 
     def close(self) -> None:
         self._queue.put(None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memetik.errors import InvalidInputError, suggest
 
 if TYPE_CHECKING:
-    from memetik.ros.transports.base import Transport
+    from memetik.ros.transports.base import RosTransport
 
 TRANSPORTS = ("auto", "rclpy", "dds", "zenoh")
 
@@ -21,7 +21,7 @@ def open_transport(
     domain: int | None = None,
     interfaces: Iterable[str] = (),
     peers: Iterable[str] = (),
-) -> Transport:
+) -> RosTransport:
     """Join the graph as a node.
 
     transport   "rclpy" (an installation of ROS), "dds" (memetik's own participant), "zenoh", or "auto": rclpy where it

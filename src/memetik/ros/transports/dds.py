@@ -99,7 +99,7 @@ class DdsTransport:
         self._dispatcher.request(handler, payload[:4] + payload[4 + _CYCLONE_HEADER :], kind, answer)
 
     def client(self, name: str, kind: str) -> DdsClient:
-        made = DdsClient(self.participant, name, kind)
+        made = DdsClient(self.participant, self._dispatcher, name, kind)
         self._add(made.writer, made.reader)
         return made
 
@@ -148,11 +148,11 @@ class DdsPublisher:
 class DdsClient:
     """A client of a service, in the form of rmw_fastrtps."""
 
-    def __init__(self, participant: Participant, name: str, kind: str):
-        self._participant, self._name, self._service = participant, name, service_type(kind)
+    def __init__(self, participant: Participant, dispatcher: Dispatcher, name: str, kind: str):
+        self._participant, self._dispatcher = participant, dispatcher
+        self._name, self._service = name, service_type(kind)
         request, reply = _topics(name)
         self._waiting: dict[int, Future[Any]] = {}
-        self._lock = threading.Lock()
         self.reader = participant.reader(
             reply, dds_type(self._service.Response.TYPE), SERVICE_QOS, self._deliver, _hash_of(kind)
         )
@@ -171,7 +171,7 @@ class DdsClient:
             raise TransportError(f"the service {self._name!r} is not there.")
         inline = related(SampleIdentity(self.reader.info.guid, -(1 << 32)))
         future: Future[Any] = Future()
-        with self._lock:  # the reply may come before the number is known
+        with self._participant.lock:  # no reply is delivered before its number is known
             self._waiting[self._participant.write(self.writer, encode(request), inline)] = future
         return future
 
@@ -183,13 +183,11 @@ class DdsClient:
         own = (self.reader.info.guid, self.writer.info.guid)
         if sample.related is None or sample.related.guid not in own or sample.payload is None:
             return
-        threading.Thread(target=self._finish, args=(sample.related.number, sample.payload), daemon=True).start()
+        future, payload = self._waiting.pop(sample.related.number, None), sample.payload
+        if future is not None:
+            self._dispatcher.later(lambda: self._finish(future, payload))
 
-    def _finish(self, number: int, payload: bytes) -> None:
-        with self._lock:
-            future = self._waiting.pop(number, None)
-        if future is None:
-            return
+    def _finish(self, future: Future[Any], payload: bytes) -> None:
         try:
             future.set_result(decode(payload, self._service.Response.TYPE))
         except Exception as error:

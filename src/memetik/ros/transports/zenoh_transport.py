@@ -41,12 +41,14 @@ class ZenohTransport:
     ):
         try:
             import zenoh
+            import zenoh.ext
         except ImportError:
             raise MissingExtraError("zenoh", "ros", "the transport zenoh") from None
         self._zenoh, self.node, self._namespace, self._domain = zenoh, node, namespace, domain
         config = zenoh.Config()
         settings = {"mode": mode, "connect/endpoints": [*peers] or ([] if [*listen] else [ROUTER]),
                     "listen/endpoints": [*listen] or ["tcp/127.0.0.1:0"], "scouting/multicast/enabled": False,
+                    "timestamping/enabled": True,
                     "queries_default_timeout": int(_REPLY_TIMEOUT * 1000)}  # fmt: skip
         for key, value in settings.items():
             config.insert_json5(key, json.dumps(value))
@@ -59,30 +61,23 @@ class ZenohTransport:
         self._kept: list[Any] = [self._token("NN")]
 
     def publisher(self, topic: str, kind: str, qos: Qos = RELIABLE) -> ZenohPublisher:
-        key = self._key(topic, kind)
-        made = ZenohPublisher(self._session, key, qos, self._zenoh)
+        made = ZenohPublisher(self._session, self._key(topic, kind), qos)
         self._kept += [made, self._token("MP", topic, kind, qos)]
         return made
 
     def subscribe(self, topic: str, kind: str, callback: Callable[[Any], None], qos: Qos = RELIABLE) -> None:
         key = self._key(topic, kind)
-        seen: set[bytes] = set()
 
         def deliver(sample: Any) -> None:
             self._dispatcher.message(callback, sample.payload.to_bytes(), kind)
 
-        self._kept += [self._session.declare_subscriber(key, deliver), self._token("MS", topic, kind, qos)]
-        if qos.transient_local:  # what was published before
-
-            def late(reply: Any) -> None:
-                if reply.ok is not None:
-                    data = reply.ok.payload.to_bytes()
-                    if data not in seen:
-                        seen.add(data)
-                        self._dispatcher.message(callback, data, kind)
-
-            target = self._zenoh.QueryTarget.ALL
-            self._session.get(f"{key}/@adv/**", late, target=target, timeout=2.0)
+        if qos.transient_local:  # what was published before comes too
+            ext = self._zenoh.ext
+            history = ext.HistoryConfig(detect_late_publishers=True, max_samples=qos.depth)
+            made = ext.declare_advanced_subscriber(self._session, key, deliver, history=history)
+        else:
+            made = self._session.declare_subscriber(key, deliver)
+        self._kept += [made, self._token("MS", topic, kind, qos)]
 
     def serve(self, name: str, kind: str, handler: Handler) -> None:
         request = service_type(kind).Request.TYPE
@@ -148,28 +143,23 @@ class ZenohTransport:
 
 
 class ZenohPublisher:
-    """A publisher; one of a latched topic answers late subscribers with its last message."""
+    """A publisher; one of a latched topic keeps its last messages for late subscribers."""
 
-    def __init__(self, session: Any, key: str, qos: Qos, zenoh: Any):
-        self._publisher, self._gid, self._sequence = session.declare_publisher(key), os.urandom(16), 0
-        self._last: bytes | None = None
-        self._lock = threading.Lock()
-        self._cache = None
+    def __init__(self, session: Any, key: str, qos: Qos):
+        import zenoh.ext as ext
+
+        self._gid, self._sequence, self._lock = os.urandom(16), 0, threading.Lock()
         if qos.transient_local:
-
-            def deliver(query: Any) -> None:
-                if self._last is not None:
-                    query.reply(key, self._last)
-                query.drop()
-
-            self._cache = session.declare_queryable(f"{key}/@adv/pub/{session.info.zid()}/{self._gid.hex()}", deliver)
+            cache = ext.CacheConfig(max_samples=qos.depth)
+            self._publisher: Any = ext.declare_advanced_publisher(session, key, cache=cache, publisher_detection=True)
+        else:
+            self._publisher = session.declare_publisher(key)
 
     def publish(self, message: Message) -> None:
         with self._lock:
             self._sequence += 1
             attachment = struct.pack("<qqB", self._sequence, time.time_ns(), 16) + self._gid
-            self._last = encode(message)
-            self._publisher.put(self._last, attachment=attachment)
+            self._publisher.put(encode(message), attachment=attachment)
 
     @property
     def subscribers(self) -> int:

@@ -1,0 +1,228 @@
+"""memetik's own DDS participant on loopback: against itself, under loss, and against Cyclone DDS."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from fuzz_packets import fuzz
+
+from memetik.errors import InvalidInputError
+from memetik.ros.messages import message_class, service_type
+from memetik.ros.rtps import wire
+from memetik.ros.rtps.discovery import Address, Qos
+from memetik.ros.rtps.participant import Participant
+from memetik.ros.transports import dds
+from memetik.ros.transports.base import LATCHED, STREAM
+from memetik.ros.transports.dds import DdsTransport
+
+String = message_class("std_msgs/msg/String")
+DOMAIN = 100 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 50
+"""One for each worker, so that tests do not meet."""
+
+
+def until(condition: Callable[[], Any], seconds: float = 20.0) -> bool:
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[DdsTransport, DdsTransport]]:
+    with DdsTransport("first", domain=DOMAIN) as first, DdsTransport("second", domain=DOMAIN) as second:
+        yield first, second
+
+
+def test_reliable_samples_arrive_whole_and_in_order(pair: tuple[DdsTransport, DdsTransport]):
+    first, second = pair
+    heard: list[str] = []
+    second.subscribe("/talk", "std_msgs/msg/String", lambda message: heard.append(message.data), STREAM)
+    publisher = first.publisher("/talk", "std_msgs/msg/String", Qos(depth=2000))
+    assert until(lambda: publisher.subscribers)
+    sent = [f"{k} " + "x" * (200_000 if k % 100 == 50 else 10) for k in range(400)]
+    for text in sent:
+        publisher.publish(String(data=text))
+    assert until(lambda: len(heard) == len(sent))
+    assert heard == sent
+
+
+def test_a_late_subscriber_gets_what_is_latched(pair: tuple[DdsTransport, DdsTransport]):
+    first, second = pair
+    publisher = first.publisher("/latched", "std_msgs/msg/String", LATCHED)
+    for text in ("old", "new" * 50_000):
+        publisher.publish(String(data=text))
+    heard: list[str] = []
+    second.subscribe("/latched", "std_msgs/msg/String", lambda message: heard.append(message.data), LATCHED)
+    assert until(lambda: heard)
+    assert heard == ["new" * 50_000]
+
+
+def test_what_does_not_fit_is_not_matched(pair: tuple[DdsTransport, DdsTransport]):
+    first, second = pair
+    publisher = first.publisher("/mixed", "std_msgs/msg/String", Qos(reliable=False))
+    second.subscribe("/mixed", "std_msgs/msg/String", print, Qos(reliable=True))
+    second.subscribe("/mixed", "std_msgs/msg/Float64", print, Qos(reliable=False))
+    time.sleep(0.5)
+    assert publisher.subscribers == 0
+
+
+def test_services_answer_many_callers_at_once(pair: tuple[DdsTransport, DdsTransport]):
+    first, second = pair
+    service = service_type("std_srvs/srv/SetBool")
+
+    def slow(request: Any) -> Any:
+        time.sleep(0.01 if request.data else 0.0)
+        return service.Response(success=request.data)
+
+    first.serve("/slow", "std_srvs/srv/SetBool", slow)
+    clients = [second.client("/slow", "std_srvs/srv/SetBool") for _ in range(4)]
+    assert all(client.wait(10.0) for client in clients)
+    asked = [(k % 3 == 0, clients[k % 4].call(service.Request(data=k % 3 == 0))) for k in range(200)]
+    assert all(future.result(20.0).success == data for data, future in asked)
+
+
+def test_a_client_that_dies_is_forgotten(pair: tuple[DdsTransport, DdsTransport]):
+    first, second = pair
+    service = service_type("std_srvs/srv/Trigger")
+    first.serve("/hello", "std_srvs/srv/Trigger", lambda _: service.Response(success=True))
+    for _ in range(3):
+        with DdsTransport("third", domain=DOMAIN) as third:
+            client = third.client("/hello", "std_srvs/srv/Trigger")
+            assert client.wait(10.0)
+            assert client.call(service.Request()).result(10.0).success
+    assert until(lambda: len(first.participant.participants) == 1)
+    assert second.participant.prefix in first.participant.participants
+
+
+def test_a_participant_that_is_silent_is_forgotten_after_its_lease(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("memetik.ros.rtps.participant.LEASE", 1.0)
+    with DdsTransport("stays", domain=DOMAIN) as stays:
+        gone = Participant(DOMAIN)
+        assert until(lambda: gone.prefix in stays.participant.participants)
+        gone._closing.set()  # as a process that is killed: no goodbye
+        gone._thread.join()
+        assert until(lambda: gone.prefix not in stays.participant.participants, 10.0)
+
+
+class Lossy(Participant):
+    """Loses a share of the packets that it sends and gets."""
+
+    def __init__(self, *words: Any, **options: Any):
+        self.rng = random.Random(1)
+        super().__init__(*words, **options)
+
+    def send(self, submessages: bytes, prefix: bytes, addresses: Sequence[Address]) -> None:
+        super().send(submessages, prefix, [each for each in addresses if self.rng.random() >= 0.1])
+
+    def _receive(self, packet: bytes) -> None:
+        if self.rng.random() >= 0.1:
+            super()._receive(packet)
+
+
+def test_nothing_is_lost_or_stalls_where_packets_are(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(dds, "Participant", Lossy)
+    service = service_type("std_srvs/srv/SetBool")
+    with DdsTransport("first", domain=DOMAIN) as first, DdsTransport("second", domain=DOMAIN) as second:
+        first.serve("/flip", "std_srvs/srv/SetBool", lambda request: service.Response(success=not request.data))
+        heard: list[str] = []
+        second.subscribe("/talk", "std_msgs/msg/String", lambda message: heard.append(message.data), STREAM)
+        publisher = first.publisher("/talk", "std_msgs/msg/String", Qos(depth=1000))
+        client = second.client("/flip", "std_srvs/srv/SetBool")
+        assert client.wait(20.0)
+        assert until(lambda: publisher.subscribers)
+        for k in range(60):
+            assert client.call(service.Request(data=k % 2 == 0)).result(10.0).success == (k % 2 == 1)
+            publisher.publish(String(data=f"{k}" + "y" * (150_000 if k % 20 == 7 else 0)))
+        assert until(lambda: len(heard) == 60)
+        assert [int(text.rstrip("y")) for text in heard] == list(range(60))
+
+
+def test_a_reply_waits_for_a_reader_that_is_discovered_later():
+    """A request may overtake the announcement of the reader for its reply."""
+    with DdsTransport("server", domain=DOMAIN) as server:
+        writer = server.participant.writer("rr/lateReply", "x", Qos(depth=10))
+        peer = Participant(DOMAIN)
+        try:
+            assert until(lambda: peer.prefix in server.participant.participants)
+            guid = wire.Guid(peer.prefix, (1).to_bytes(3, "big") + b"\x04")  # the reader that it will make
+            server.participant.write(writer, b"\0\1\0\0late", b"", frozenset([guid]))
+            heard: list[bytes | None] = []
+            peer.reader("rr/lateReply", "x", Qos(), lambda sample: heard.append(sample.payload))
+            assert until(lambda: heard)
+            assert heard == [b"\0\1\0\0late"]
+        finally:
+            peer.close()
+
+
+def test_wrong_domains_and_interfaces_are_named():
+    with pytest.raises(InvalidInputError, match="from 0 to 232"):
+        Participant(999)
+    with pytest.raises(InvalidInputError, match="there are"):
+        Participant(DOMAIN, interfaces=["nothere0"])
+
+
+def test_everything_stays_on_loopback_by_default(pair: tuple[DdsTransport, DdsTransport]):
+    first, _ = pair
+    sockets = (first.participant._meta, first.participant._data)
+    assert all(sock.getsockname()[0] == "127.0.0.1" for sock in sockets)
+    assert {address for address, _ in (*first.participant.info.meta, *first.participant.info.default)} == {"127.0.0.1"}
+    assert first.participant._reachable([("10.1.2.3", 7411)]) == (("127.0.0.1", 7411),)
+
+
+def test_hostile_packets_are_taken_or_refused():
+    taken, refused, delivered = fuzz(15_000, seed=2)
+    assert taken > 1000
+    assert refused > 1000
+    assert delivered > 0
+
+
+def test_cyclone_dds_and_memetik_hear_each_other(monkeypatch: pytest.MonkeyPatch):
+    cyclonedds = pytest.importorskip("cyclonedds")
+    assert cyclonedds
+    monkeypatch.setenv("CYCLONEDDS_URI", _CYCLONE)
+    from cyclonedds.domain import DomainParticipant
+    from cyclonedds.idl import make_idl_struct
+    from cyclonedds.pub import DataWriter
+    from cyclonedds.sub import DataReader
+    from cyclonedds.topic import Topic
+
+    text = make_idl_struct("String_", "std_msgs.msg.dds_.String_", {"data": str})
+    participant = DomainParticipant(DOMAIN)
+    topics = [Topic(participant, f"rt/{name}", text) for name in ("to_cyclone", "from_cyclone")]
+    reader, writer = DataReader(participant, topics[0]), DataWriter(participant, topics[1])
+    heard: list[str] = []
+    done = threading.Event()
+
+    def take(message: Any) -> None:
+        heard.append(message.data)
+        if len(heard) == 50:
+            done.set()
+
+    with DdsTransport("memetik", domain=DOMAIN) as transport:
+        publisher = transport.publisher("/to_cyclone", "std_msgs/msg/String")
+        transport.subscribe("/from_cyclone", "std_msgs/msg/String", take, Qos(reliable=False, depth=100))
+        assert until(lambda: publisher.subscribers)
+        assert until(lambda: len(writer.get_matched_subscriptions()) > 0)
+        got: list[str] = []
+        for k in range(50):
+            publisher.publish(String(data=f"hello {k}"))
+            writer.write(text(data=f"world {k}"))
+            time.sleep(0.005)
+        assert until(lambda: got.extend(each.data for each in reader.take(N=100)) or got)
+        assert done.wait(10.0)
+        assert heard == [f"world {k}" for k in range(50)]
+        assert all(each.startswith("hello") for each in got)
+
+
+_CYCLONE = """<CycloneDDS><Domain><General><Interfaces><NetworkInterface name="lo"/></Interfaces>
+<AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto</ParticipantIndex>
+<MaxAutoParticipantIndex>32</MaxAutoParticipantIndex><Peers><Peer Address="127.0.0.1"/></Peers></Discovery>
+</Domain></CycloneDDS>"""
