@@ -36,13 +36,6 @@ MEMETIK_INLINE LaneMemory memory_of(const MeshWork &work) {
   return memory;
 }
 
-MEMETIK_INLINE Floats to_floats(const Lane &x) {
-  float values[8];
-  const double *from = reinterpret_cast<const double *>(&x);
-  for (int i = 0; i < 8; ++i) values[i] = float(from[i]);
-  return load(values);
-}
-
 MEMETIK_INLINE FloatFrame constant(const FloatPose &pose) {
   const float *R = pose.R, *p = pose.p;
   return {{R[0], R[3], R[6]}, {R[1], R[4], R[7]}, {R[2], R[5], R[8]}, {p[0], p[1], p[2]}};
@@ -342,14 +335,14 @@ unsigned Check::hulls_near(const BodyPair &pair, PairMemory &memory, unsigned op
   for (unsigned left = open; left != 0;) {
     const int lane = first_bit(left);
     left &= left - 1;
-    const Placement pose = exact_pose(work_, pair, lane);
-    const double threshold = double(pair.thresholds[lane]);
+    const Placement pose = lane_pose(pair.b_in_a, lane);
     // The reduced hulls are a little smaller, and in single precision.
-    const double loose = threshold + double(pair.a.hull_excess) + double(pair.b.hull_excess) + 1e-5;
+    const double loose = double(get(pair.margin, lane) + pair.a.hull_excess + pair.b.hull_excess) + 1e-5;
     double direction[3] = {-pose.p[0], -pose.p[1], -pose.p[2]};
     bool is_near = items_near({pair.a.exact, nullptr, kReduced}, {pair.b.exact, nullptr, kReduced}, pose, loose, direction);
     if (is_near && convex)
-      is_near = items_near({pair.a.exact, nullptr, 0}, {pair.b.exact, nullptr, 0}, pose, threshold, direction);
+      is_near = items_near({pair.a.exact, nullptr, 0}, {pair.b.exact, nullptr, 0}, exact_pose(work_, pair, lane),
+                           double(pair.thresholds[lane]), direction);
     if (is_near) {
       near |= 1u << lane;
       if (block_.any_is_enough && convex) return near;

@@ -116,6 +116,12 @@ class MeshChecker:
         _ = self.core
         return frozenset(ordered_pair(self._body_names[a], self._body_names[b]) for a, b in self._pairs)
 
+    @property
+    def object_pairs(self) -> np.ndarray:
+        """(bodies * objects,) 1 where a body is kept apart from an object, else 0."""
+        _ = self.core
+        return self._checked
+
     # inside
 
     def _build(self, snapshot: SceneSnapshot) -> _core.MeshModel:
