@@ -7,8 +7,8 @@ Printed in microseconds a configuration, best of many runs, one thread, by the p
 - bodies against 1, 12, 100 and 1000 boxes, and with self-collision;
 - certified edges, microseconds a proved edge of half a radian;
 - coal on the same configurations, through mk.CollisionModel;
-and the balls of the covers, the share of free configurations that touch a ball (false alarms of the cover alone), how far
-balls reach beyond the surface at most, and how long the covers take to fit (--cold: without the cache).
+and the balls of the covers, the share of free configurations that touch a ball (false alarms of the cover alone), how
+far balls reach beyond the surface at most, and how long the covers take to fit (--cold: without the cache).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from mesh_truth import ROBOTS, robot_path
+from mesh_truth import robot_path
 
 import memetik as mk
 from memetik import _core
@@ -83,7 +83,10 @@ def measure(name: str, coal_count: int) -> bool:
         columns: list[str] = []
         for own in (False, True):
             model = _core.MeshModel.build(core.robot, core.scene, 0.0, True, own, checker.object_pairs)
-            cost = best(lambda m=model: m.collides(along), len(along)), best(lambda m=model: m.collides(unrelated), 1600)
+            cost = (
+                best(lambda m=model: m.collides(along), len(along)),
+                best(lambda m=model: m.collides(unrelated), 1600),
+            )
             columns.append(f"{cost[0]:8.3f} {cost[1]:10.3f}")
             held = held and not (own and count == 12 and cost[0] > BAR)
         states = core.certify(a, b)[0]
@@ -108,9 +111,9 @@ def covers(name: str) -> None:
         for item in link.collisions
     ]
     seconds, used = time.perf_counter() - begin, time.process_time() - used
-    scene = boxes(12, rng)
+    scene = boxes(60, rng)
     checker = MeshChecker(robot, scene, self_collision=False)
-    q = robot.random(rng, 600)
+    q = robot.random(rng, 2000)
     free = q[~np.asarray(checker.collides(q))]
     poses = {link.name: robot.pose(link.name, free) for link in robot.description.links}
     moving = dict(zip(robot.links, robot.tree.link_axes >= 0, strict=True))
@@ -121,15 +124,17 @@ def covers(name: str) -> None:
         excess[link.name] = max(excess.get(link.name, 0.0), excess_of(item.shape, cover, rng))
         if not moving[link.name]:
             continue
-        centres = np.einsum("nij,bj->nbi", poses[link.name] @ np.asarray(item.origin), np.c_[cover[:, :3], np.ones(len(cover))])
+        centres = np.einsum(
+            "nij,bj->nbi", poses[link.name] @ np.asarray(item.origin), np.c_[cover[:, :3], np.ones(len(cover))]
+        )
         for other in scene:
             local = (centres[..., :3] - other.pose[:3, 3]) @ other.pose[:3, :3]
             outside = np.maximum(np.abs(local) - 0.5 * np.asarray(other.shape.size), 0.0)
             alarms |= (np.linalg.norm(outside, axis=-1) < cover[:, 3]).any(axis=1)
     worst = ", ".join(f"{link} {1e3 * value:.0f}" for link, value in excess.items())
     print(
-        f"{name:10} {balls:5} balls, false alarms of the cover alone {100 * alarms.mean():.1f} % of {len(free)} free; shapes "
-        f"made in {seconds:.2f} s ({used:.2f} s of the processor); excess in mm: {worst}",
+        f"{name:10} {balls:5} balls, false alarms of the cover alone {100 * alarms.mean():.1f} % of {len(free)} free; "
+        f"shapes made in {seconds:.2f} s ({used:.2f} s of the processor); excess in mm: {worst}",
         flush=True,
     )
 
@@ -153,7 +158,9 @@ def excess_of(shape: Shape, cover: np.ndarray, rng: np.random.Generator) -> floa
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--robots", nargs="+", default=["panda", "ur5", "ur10", "talos_arm", "kinova", "xarm7", "baxter"])
+    parser.add_argument(
+        "--robots", nargs="+", default=["panda", "ur5", "ur10", "talos_arm", "kinova", "xarm7", "baxter"]
+    )
     parser.add_argument("--coal", type=int, default=60, help="configurations for coal; 0: none")
     parser.add_argument("--cold", action="store_true", help="fit the covers anew")
     given = parser.parse_args()

@@ -4,10 +4,10 @@
 
 Pinocchio reads the same URDF: its kinematics and its geometry, checked pair by pair by coal. Half of the configurations
 are random; the others are brought to within `NEAR` of where contact begins, by bisection between a free and a colliding
-one. Scenes hold boxes, cylinders, spheres, capsules and a mesh. Every difference is listed with coal's own distance: coal
-calls bodies in contact that are nearer than a micrometre to each other. A body that lies wholly inside another is a
-collision here and none for coal, which knows surfaces of meshes only; such differences are counted apart. Exit code 1
-where a difference is neither.
+one. Scenes hold boxes, cylinders, spheres, capsules and a mesh. Every difference is listed with coal's own distance;
+the native check calls bodies in contact that are nearer than a micrometre to each other. A body that lies wholly inside
+another is a collision here and none for coal, which knows surfaces of meshes only; such differences are counted apart.
+Exit code 1 where a difference is neither.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ROBOTS = {
     "irb140": "rtb:abb_irb140_description/urdf/irb140.urdf",
     "puma560": "rtb:unimation_puma560_description/urdf/puma560_robot.urdf",
 }
-SMALL = 1e-6  # metres: coal's contact
+SMALL = 1e-6  # metres: bodies that are nearer to each other touch
 NEAR = 0.003  # radians
 
 
@@ -65,9 +65,7 @@ class Reference:
         folders = [str(parent) for parent in list(path.parents)[:6]]
         self.model = pin.buildModelFromUrdf(str(path))
         self.data = self.model.createData()
-        self.geometry = pin.buildGeomFromUrdf(
-            self.model, str(path), pin.GeometryType.COLLISION, package_dirs=folders
-        )
+        self.geometry = pin.buildGeomFromUrdf(self.model, str(path), pin.GeometryType.COLLISION, package_dirs=folders)
         self.places = self.geometry.createData()
         self.spread, self.offsets = np.zeros((self.model.nv, robot.dof)), np.zeros(self.model.nv)
         for name, coupling in robot.couplings.items():
@@ -85,7 +83,9 @@ class Reference:
             for b in range(a + 1, count)
             if tuple(sorted((self.links[a], self.links[b]))) in pairs
         ]
-        self.objects = [(_coal_shape(item.shape), coal.Transform3s(item.pose[:3, :3], item.pose[:3, 3])) for item in scene]
+        self.objects = [
+            (_coal_shape(item.shape), coal.Transform3s(item.pose[:3, :3], item.pose[:3, 3])) for item in scene
+        ]
         fixed = {name for name, axis in zip(robot.links, robot.tree.link_axes, strict=True) if axis < 0}
         self.moving = [k for k, link in enumerate(self.links) if link not in fixed]
 
@@ -172,12 +172,13 @@ def make_scene(kind: str, rng: np.random.Generator, reach: float) -> mk.Scene:
         elif kind == "mesh":
             scene.add_mesh(f"mesh{k}", _bowl(0.3 * reach), pose, solid=False)
         else:
-            [
-                lambda: scene.add_box(f"box{k}", size, pose),
-                lambda: scene.add_cylinder(f"cylinder{k}", 0.4 * size[0], size[1], pose),
-                lambda: scene.add_sphere(f"sphere{k}", 0.5 * size[0], pose),
-                lambda: scene.add_capsule(f"capsule{k}", 0.4 * size[0], size[1], pose),
-            ][k % 4]()
+            shapes = (
+                mk.Box(tuple(size)),
+                mk.Cylinder(0.4 * size[0], size[1]),
+                mk.Sphere(0.5 * size[0]),
+                mk.Capsule(0.4 * size[0], size[1]),
+            )
+            scene.add(f"object{k}", shapes[k % 4], pose)
     return scene
 
 
@@ -239,7 +240,7 @@ def compare(name: str, kind: str, configurations: int) -> Count:
         pair = checker.first_contact(row)
         if abs(distance) <= 2 * SMALL:
             count.rounding += 1
-            verdict = "within coal's tolerance"
+            verdict = "nearer than what counts as contact"
         elif ours and pair is not None and reference.encloses(row, pair):
             count.enclosed += 1
             verdict = "one inside the other"
@@ -255,7 +256,9 @@ def main() -> int:
     parser.add_argument("--configurations", type=int, default=500, help="of a robot in a scene")
     parser.add_argument("--robots", nargs="+", default=list(ROBOTS), choices=list(ROBOTS))
     given = parser.parse_args()
-    print(f"{'robot':12} {'scene':6} {'asked':>6} {'colliding':>10} {'differ by < 2 um':>17} {'enclosed':>9} {'wrong':>6}")
+    print(
+        f"{'robot':12} {'scene':6} {'asked':>6} {'colliding':>10} {'differ by < 2 um':>17} {'enclosed':>9} {'wrong':>6}"
+    )
     total = Count()
     for name in given.robots:
         for kind in ("self", "boxes", "mixed", "mesh"):

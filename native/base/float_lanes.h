@@ -32,11 +32,11 @@ struct Floats {
   }
 };
 
-#define MEMETIK_FLOAT_OPERATOR(op)                                    \
+#define MEMETIK_FLOAT_OPERATOR(op)                                      \
   MEMETIK_INLINE Floats operator op(const Floats &a, const Floats &b) { \
-    Floats r;                                                         \
-    for (int i = 0; i < kFloatParts; ++i) r.v[i] = a.v[i] op b.v[i];  \
-    return r;                                                         \
+    Floats r;                                                           \
+    for (int i = 0; i < kFloatParts; ++i) r.v[i] = a.v[i] op b.v[i];    \
+    return r;                                                           \
   }
 MEMETIK_FLOAT_OPERATOR(+)
 MEMETIK_FLOAT_OPERATOR(-)
@@ -44,11 +44,11 @@ MEMETIK_FLOAT_OPERATOR(*)
 MEMETIK_FLOAT_OPERATOR(/)
 #undef MEMETIK_FLOAT_OPERATOR
 
-#define MEMETIK_FLOAT_COMPARISON(op)                                     \
+#define MEMETIK_FLOAT_COMPARISON(op)                                       \
   MEMETIK_INLINE FloatMask operator op(const Floats &a, const Floats &b) { \
-    FloatMask r;                                                         \
-    for (int i = 0; i < kFloatParts; ++i) r.v[i] = a.v[i] op b.v[i];     \
-    return r;                                                            \
+    FloatMask r;                                                           \
+    for (int i = 0; i < kFloatParts; ++i) r.v[i] = a.v[i] op b.v[i];       \
+    return r;                                                              \
   }
 MEMETIK_FLOAT_COMPARISON(<)
 MEMETIK_FLOAT_COMPARISON(>)
@@ -56,11 +56,11 @@ MEMETIK_FLOAT_COMPARISON(<=)
 MEMETIK_FLOAT_COMPARISON(>=)
 #undef MEMETIK_FLOAT_COMPARISON
 
-#define MEMETIK_MASK_OPERATOR(op)                                             \
+#define MEMETIK_MASK_OPERATOR(op)                                                \
   MEMETIK_INLINE FloatMask operator op(const FloatMask &a, const FloatMask &b) { \
-    FloatMask r;                                                              \
-    for (int i = 0; i < kFloatParts; ++i) r.v[i] = a.v[i] op b.v[i];          \
-    return r;                                                                 \
+    FloatMask r;                                                                 \
+    for (int i = 0; i < kFloatParts; ++i) r.v[i] = a.v[i] op b.v[i];             \
+    return r;                                                                    \
   }
 MEMETIK_MASK_OPERATOR(&)
 MEMETIK_MASK_OPERATOR(|)

@@ -1,5 +1,5 @@
-// Two bodies whose bounds overlap: trees of boxes over lanes of boxes, triangles over lanes of pairs of them, and double
-// precision where those do not prove the two apart. Included by kernels only.
+// Two bodies whose bounds overlap: trees of boxes over lanes of boxes, triangles over lanes of pairs of them, and
+// double precision where those do not prove the two apart. Included by kernels only.
 #pragma once
 
 #include "collision/mesh_check_kernel.h"
@@ -14,9 +14,9 @@ constexpr float kUnitRounding = 5.960464477539063e-8f;  // 2^-24
 struct BodyPair {
   const ShapeView &a, &b;
   FloatFrame b_in_a;
-  Floats margin;         // to be exceeded for sure in single precision: with all that rounding may amount to
-  float thresholds[8];   // to be exceeded in double precision
-  int body, other;       // numbers
+  Floats margin;             // to be exceeded for sure in single precision: with all that rounding may amount to
+  float thresholds[8];       // to be exceeded in double precision
+  int body, other;           // numbers
   const ObjectView *object;  // null: the other is a body
 };
 
@@ -56,8 +56,7 @@ MEMETIK_INLINE Triangles two_of_leaf(const float *lanes, int k) {
 
 MEMETIK_INLINE Triangles placed(const FloatFrame &f, const Triangles &t) {
   Triangles r;
-  for (int c = 0; c < 3; ++c)
-    r.corners[c] = f.p + (t.corners[c].x * f.x + t.corners[c].y * f.y + t.corners[c].z * f.z);
+  for (int c = 0; c < 3; ++c) r.corners[c] = f.p + (t.corners[c].x * f.x + t.corners[c].y * f.y + t.corners[c].z * f.z);
   return r;
 }
 
@@ -97,8 +96,7 @@ inline bool leaves_near(MeshWork &work, const BodyPair &pair, const FloatFrame &
       if (i + 1 < count_a) open[i + 1] &= near >> 4 & 15;
     }
   } else if (triangles_a && b == nullptr && pair.b.kind == ShapeKind::box) {
-    const Triangles inner =
-        placed_back(f, leaf_twice(leaf_lanes(pair.a, *a)));
+    const Triangles inner = placed_back(f, leaf_twice(leaf_lanes(pair.a, *a)));
     const unsigned near = ~bits(box_apart(pair.b.size, inner, m));
     for (int i = 0; i < count_a; ++i) open[i] = near >> i & 1;
   } else if (triangles_b && a == nullptr && pair.a.kind == ShapeKind::box) {
@@ -206,10 +204,10 @@ inline unsigned shapes_near(MeshWork &work, const BodyPair &pair, unsigned open,
       const Placement pose = exact_pose(work, pair, lane);
       const double threshold = double(pair.thresholds[lane]);
       double direction[3] = {-pose.p[0], -pose.p[1], -pose.p[2]};
-      const bool near = pair.b.kind == ShapeKind::half_space
-                            ? half_space_near(*pair.a.exact, pose, threshold)
-                            : items_near({pair.a.exact, nullptr, 0}, {pair.b.exact, nullptr, 0}, pose, threshold,
-                                         direction);
+      const bool near =
+          pair.b.kind == ShapeKind::half_space
+              ? half_space_near(*pair.a.exact, pose, threshold)
+              : items_near({pair.a.exact, nullptr, 0}, {pair.b.exact, nullptr, 0}, pose, threshold, direction);
       hits |= unsigned(near) << lane;
     }
     return hits;

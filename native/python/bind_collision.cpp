@@ -195,7 +195,8 @@ void bind_collision(nb::module_ &m) {
             if (!(margin >= 0)) throw std::invalid_argument("margin must not be negative.");
             std::shared_ptr<const MeshModel> native;
             if (nb::isinstance<MeshModel>(exact)) native = nb::cast<std::shared_ptr<const MeshModel>>(exact);
-            new (self) PythonCollision{std::move(tight), std::move(conservative), std::move(exact), std::move(native), margin};
+            new (self)
+                PythonCollision{std::move(tight), std::move(conservative), std::move(exact), std::move(native), margin};
           },
           "tight"_a, "conservative"_a, "exact"_a.none(), "margin"_a,
           nb::sig("def __init__(self, tight: FastCollisionModel, conservative: FastCollisionModel, "

@@ -31,9 +31,10 @@ std::vector<double> rows_of(const Rows &array, const char *name, size_t columns)
   return {array.data(), array.data() + array.size()};
 }
 
-std::shared_ptr<const CollisionShape> make_shape(ShapeKind kind, const std::array<double, 3> &size, const Rows &vertices,
-                                                 const Input<int32_t> &faces, const Input<int32_t> &hull, bool convex,
-                                                 const Rows &boundary, const Rows &samples, const Rows &cover) {
+std::shared_ptr<const CollisionShape> make_shape(ShapeKind kind, const std::array<double, 3> &size,
+                                                 const Rows &vertices, const Input<int32_t> &faces,
+                                                 const Input<int32_t> &hull, bool convex, const Rows &boundary,
+                                                 const Rows &samples, const Rows &cover) {
   CollisionShapeSpec spec;
   spec.kind = kind, spec.size = size, spec.convex = convex;
   spec.vertices = rows_of(vertices, "vertices", 3);
@@ -127,7 +128,8 @@ Truth edges_free(const MeshModel &model, const Rows &a, const Rows &b, double re
   nb::gil_scoped_release release;
   model.with_checker([&](MeshChecker &checker) {
     for (size_t k = 0; k < row_count(a); ++k)
-      out.data()[k] = checker.is_edge_free(a.data() + k * size_t(model.dof()), b.data() + k * size_t(model.dof()), resolution);
+      out.data()[k] =
+          checker.is_edge_free(a.data() + k * size_t(model.dof()), b.data() + k * size_t(model.dof()), resolution);
   });
   return out;
 }
@@ -201,7 +203,8 @@ void bind_mesh_check(nb::module_ &m) {
       .def("collides", &collides, "q"_a, "Whether each of the configurations (N, dof) collides.")
       .def("edges_free", &edges_free, "a"_a, "b"_a, "resolution"_a,
            "Whether straight motions from a to b (N, dof) are free at samples.")
-      .def("certify", &certify, "a"_a, "b"_a, "step"_a = CertificateOptions{}.step, "depth"_a = CertificateOptions{}.depth,
+      .def("certify", &certify, "a"_a, "b"_a, "step"_a = CertificateOptions{}.step,
+           "depth"_a = CertificateOptions{}.depth,
            "EdgeState of straight motions from a to b (N, dof), and where they are not proved.")
       .def("first_contact", &first_contact, "q"_a, "Body, other, and whether that is an object; None where q is free.");
 }

@@ -144,7 +144,8 @@ TEST_CASE("a cover holds the surface and reaches no farther than its excess") {
 TEST_CASE("a sliding mesh touches a box where it should, to a micrometre") {
   const auto robot = slider(mesh_box(0.05, 0.08, 0.2));
   for (const ShapePtr &shape : {primitive(ShapeKind::box, 0.3, 0.3, 0.1), mesh_box(0.3, 0.3, 0.1)}) {
-    const auto scene = std::make_shared<const MeshScene>(*robot, std::vector<MeshObjectSpec>{{shape, at(0, 0, 1), 0.0, 0}});
+    const auto scene =
+        std::make_shared<const MeshScene>(*robot, std::vector<MeshObjectSpec>{{shape, at(0, 0, 1), 0.0, 0}});
     MeshChecker checker(robot, scene, {.margin = 0.01, .environment = true, .self = true, .checked = {}});
     // Contact at q + 0.2 + 0.01 = 0.9.
     for (double off : {1e-2, 1e-4, 3e-6}) {
@@ -198,7 +199,8 @@ TEST_CASE("moving an object is as good as a new scene") {
   std::uniform_real_distribution<double> uniform(-1, 1);
   std::vector<MeshObjectSpec> objects;
   for (int k = 0; k < 200; ++k)
-    objects.push_back({primitive(ShapeKind::sphere, 0.03, 0, 0), at(uniform(random), uniform(random), uniform(random)), 0.0, k});
+    objects.push_back(
+        {primitive(ShapeKind::sphere, 0.03, 0, 0), at(uniform(random), uniform(random), uniform(random)), 0.0, k});
   std::shared_ptr<const MeshScene> scene = std::make_shared<const MeshScene>(*robot, objects);
   for (int k = 0; k < 40; ++k) {
     const int which = int(random() % 200);

@@ -43,7 +43,7 @@ def _scene(kind: str) -> mk.Scene:
     scene, rng = mk.Scene(), np.random.default_rng(3)
 
     def pose() -> np.ndarray:
-        return mk.transform(rng.uniform(-0.7, 0.7, 3) + (0.0, 0.0, 0.5), rpy=rng.uniform(-3.0, 3.0, 3))
+        return mk.transform(rng.uniform((-0.7, -0.7, -0.2), (0.7, 0.7, 1.2)), rpy=rng.uniform(-3.0, 3.0, 3))
 
     for k in range(4):
         name = f"{kind}{k}"
@@ -77,9 +77,8 @@ def _scene(kind: str) -> mk.Scene:
     return scene
 
 
-KINDS = (
-    "none box cylinder sphere capsule cone hull solid shell points plane heights voxels padded".split()
-)  # every shape that a scene may hold
+KINDS = ("none", "box", "cylinder", "sphere", "capsule", "cone", "hull", "solid", "shell", "points", "plane")
+KINDS += ("heights", "voxels", "padded")  # every shape that a scene may hold
 
 
 def _near_contact(checker: MeshChecker, robot: mk.Robot, count: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -77,7 +77,7 @@ class MeshChecker:
                 self._seen = snapshot
             return self._core
 
-    def collides(self, q: ArrayLike, margin: float | None = None) -> np.ndarray | bool:
+    def collides(self, q: ArrayLike, margin: float | None = None) -> Any:
         """Whether a configuration (dof,) comes nearer than the margin to anything; for (N, dof) an array (N,).
 
         margin: another one than that of the checker.
@@ -89,14 +89,14 @@ class MeshChecker:
         answers = core.collides(np.atleast_2d(array))
         return answers if array.ndim == 2 else bool(answers[0])
 
-    def edge_free(self, a: ArrayLike, b: ArrayLike, resolution: float = 100.0) -> np.ndarray | bool:
+    def edge_free(self, a: ArrayLike, b: ArrayLike, resolution: float = 100.0) -> Any:
         """Whether straight motions from a to b, (dof,) or (N, dof), are free at samples: `resolution` of them per unit
         of |b - a|."""
         first, second = (np.ascontiguousarray(self.robot.check_q(q), dtype=float) for q in (a, b))
         answers = self.core.edges_free(np.atleast_2d(first), np.atleast_2d(second), resolution)
         return answers if first.ndim == 2 else bool(answers[0])
 
-    def certified(self, a: ArrayLike, b: ArrayLike) -> np.ndarray | bool:
+    def certified(self, a: ArrayLike, b: ArrayLike) -> Any:
         """Whether straight motions from a to b are proved free, between samples too."""
         first, second = (np.ascontiguousarray(self.robot.check_q(q), dtype=float) for q in (a, b))
         states, _ = self.core.certify(np.atleast_2d(first), np.atleast_2d(second))

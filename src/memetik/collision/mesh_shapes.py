@@ -1,7 +1,8 @@
 """Shapes as the native exact check wants them: made once per content, kept in memory and on disk.
 
 Primitives stay primitives. A mesh is its triangles, the corners of its hull, and the solid that it encloses. Shapes on
-links also get a cover: balls over the surface that reach no farther than `EXCESS` beyond it, the first filter of a check.
+links also get a cover: balls over the surface that reach no farther than `EXCESS` beyond it, the first filter of a
+check.
 """
 
 from __future__ import annotations
@@ -148,8 +149,8 @@ def _round_triangles(shape: shapes.Cylinder | shapes.Cone) -> tuple[np.ndarray, 
     rim = shape.radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     low, high = (np.column_stack([rim, np.full(len(rim), z)]) for z in (-0.5 * shape.length, 0.5 * shape.length))
     if isinstance(shape, shapes.Cone):
-        high = np.zeros_like(high) + (0.0, 0.0, 0.5 * shape.length)
-    bottom, top = (np.zeros((_SIDES, 3)) + (0.0, 0.0, z) for z in (-0.5 * shape.length, 0.5 * shape.length))
+        high[:, :2] = 0.0
+    bottom, top = (rims[:-1] * (0.0, 0.0, 1.0) for rims in (low, high))
     a, b, c, d = low[:-1], low[1:], high[:-1], high[1:]
     faces = [(a, b, d), (b, a, bottom)]
     if isinstance(shape, shapes.Cylinder):
