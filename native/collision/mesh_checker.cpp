@@ -185,6 +185,18 @@ unsigned MeshChecker::check(const double *q, int count, bool any_is_enough) {
   return parts_->run((1u << count) - 1, any_is_enough, nullptr);
 }
 
+unsigned MeshChecker::unproved(const double *q, const double *spread, int count) {
+  Parts &parts = *parts_;
+  const int dof = parts.view.dof;
+  parts.load(q, count);
+  for (int k = 0; k < dof; ++k)
+    for (int lane = 0; lane < kMeshLanes; ++lane)
+      // A little more, for the rounding of this number.
+      parts.spread[size_t(8 * k + lane)] = float(spread[(lane < count ? lane : 0) * dof + k] * (1 + 1e-6));
+  parts.checks += count;
+  return parts.run((1u << count) - 1, false, parts.spread.data());
+}
+
 bool MeshChecker::is_free(const double *q) { return check(q, 1) == 0; }
 
 void MeshChecker::collides(const double *q, int64_t count, uint8_t *out) {

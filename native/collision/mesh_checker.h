@@ -59,6 +59,8 @@ class MeshChecker {
   // near to each other (samples of one edge): the broad phase looks at all of them at once. With `any_is_enough` the
   // answer is not 0 where one of them collides, but bits of others may be missing.
   unsigned check(const double *q, int count, bool any_is_enough = false);
+  // Bit l is set unless all configurations within the spread (count, dof) of q[l] are proved free.
+  unsigned unproved(const double *q, const double *spread, int count);
   bool is_free(const double *q);
   // out[n]: whether q[n] of (count, dof) collides. Rows need not be related.
   void collides(const double *q, int64_t count, uint8_t *out);

@@ -21,5 +21,6 @@ void bind_distance_field(nanobind::module_ &m);
 void bind_collision(nanobind::module_ &m);
 void bind_mesh_check(nanobind::module_ &m);
 void bind_motion(nanobind::module_ &m);
+void bind_mesh_motion(nanobind::module_ &m);
 
 }  // namespace memetik

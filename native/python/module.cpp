@@ -23,4 +23,5 @@ NB_MODULE(_core, m) {
   memetik::bind_tracker(m);
   memetik::bind_mesh_check(m);
   memetik::bind_motion(m);
+  memetik::bind_mesh_motion(m);
 }
