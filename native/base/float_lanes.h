@@ -32,11 +32,11 @@ struct Floats {
   }
 };
 
-#define MEMETIK_FLOAT_OPERATOR(op)                                    \
+#define MEMETIK_FLOAT_OPERATOR(op)                                      \
   MEMETIK_INLINE Floats operator op(const Floats &a, const Floats &b) { \
-    Floats r;                                                         \
-    for (int i = 0; i < kFloatParts; ++i) r.v[i] = a.v[i] op b.v[i];  \
-    return r;                                                         \
+    Floats r;                                                           \
+    for (int i = 0; i < kFloatParts; ++i) r.v[i] = a.v[i] op b.v[i];    \
+    return r;                                                           \
   }
 MEMETIK_FLOAT_OPERATOR(+)
 MEMETIK_FLOAT_OPERATOR(-)
@@ -44,11 +44,11 @@ MEMETIK_FLOAT_OPERATOR(*)
 MEMETIK_FLOAT_OPERATOR(/)
 #undef MEMETIK_FLOAT_OPERATOR
 
-#define MEMETIK_FLOAT_COMPARISON(op)                                     \
+#define MEMETIK_FLOAT_COMPARISON(op)                                       \
   MEMETIK_INLINE FloatMask operator op(const Floats &a, const Floats &b) { \
-    FloatMask r;                                                         \
-    for (int i = 0; i < kFloatParts; ++i) r.v[i] = a.v[i] op b.v[i];     \
-    return r;                                                            \
+    FloatMask r;                                                           \
+    for (int i = 0; i < kFloatParts; ++i) r.v[i] = a.v[i] op b.v[i];       \
+    return r;                                                              \
   }
 MEMETIK_FLOAT_COMPARISON(<)
 MEMETIK_FLOAT_COMPARISON(>)
@@ -56,11 +56,11 @@ MEMETIK_FLOAT_COMPARISON(<=)
 MEMETIK_FLOAT_COMPARISON(>=)
 #undef MEMETIK_FLOAT_COMPARISON
 
-#define MEMETIK_MASK_OPERATOR(op)                                             \
+#define MEMETIK_MASK_OPERATOR(op)                                                \
   MEMETIK_INLINE FloatMask operator op(const FloatMask &a, const FloatMask &b) { \
-    FloatMask r;                                                              \
-    for (int i = 0; i < kFloatParts; ++i) r.v[i] = a.v[i] op b.v[i];          \
-    return r;                                                                 \
+    FloatMask r;                                                                 \
+    for (int i = 0; i < kFloatParts; ++i) r.v[i] = a.v[i] op b.v[i];             \
+    return r;                                                                    \
   }
 MEMETIK_MASK_OPERATOR(&)
 MEMETIK_MASK_OPERATOR(|)
@@ -136,14 +136,65 @@ MEMETIK_INLINE Floats load(const float *values) {
 MEMETIK_INLINE void store(const Floats &a, float *values) { __builtin_memcpy(values, &a, sizeof(a)); }
 MEMETIK_INLINE float get(const Floats &a, int lane) { return reinterpret_cast<const float *>(&a)[lane]; }
 
+// The least and the largest of the eight.
 MEMETIK_INLINE float least(const Floats &a) {
+#if defined(__SSE2__)
+#if defined(__AVX2__)
+  __m128 r = _mm_min_ps(_mm256_castps256_ps128(__m256(a.v[0])), _mm256_extractf128_ps(__m256(a.v[0]), 1));
+#else
+  __m128 r = _mm_min_ps(__m128(a.v[0]), __m128(a.v[1]));
+#endif
+  r = _mm_min_ps(r, _mm_movehl_ps(r, r));
+  return _mm_cvtss_f32(_mm_min_ss(r, _mm_shuffle_ps(r, r, 1)));
+#else
   float values[kFloatWidth], r;
   store(a, values);
   r = values[0];
   for (int i = 1; i < kFloatWidth; ++i) r = values[i] < r ? values[i] : r;
   return r;
+#endif
 }
 MEMETIK_INLINE float most(const Floats &a) { return -least(-a); }
+
+// Four numbers, twice.
+MEMETIK_INLINE Floats twice(const float *values) {
+  Floats r;
+#if defined(__AVX2__)
+  r.v[0] = FloatPart(_mm256_broadcast_ps(reinterpret_cast<const __m128 *>(values)));
+#else
+  __builtin_memcpy(&r, values, 16);
+  __builtin_memcpy(reinterpret_cast<char *>(&r) + 16, values, 16);
+#endif
+  return r;
+}
+
+// Four times a, four times b.
+MEMETIK_INLINE Floats halves(float a, float b) {
+#if defined(__AVX2__)
+  Floats r;
+  r.v[0] = FloatPart(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_set1_ps(a)), _mm_set1_ps(b), 1));
+  return r;
+#else
+  const float values[8] = {a, a, a, a, b, b, b, b};
+  return load(values);
+#endif
+}
+
+MEMETIK_INLINE Floats to_floats(const Lane &x) {
+#if defined(__AVX512DQ__)
+  Floats r;
+  r.v[0] = FloatPart(_mm512_cvtpd_ps(x.v));
+  return r;
+#elif defined(__AVX2__)
+  Floats r;
+  r.v[0] = FloatPart(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(x.lo.v)), _mm256_cvtpd_ps(x.hi.v), 1));
+  return r;
+#else
+  float values[8];
+  for (int i = 0; i < 8; ++i) values[i] = float(get(x, i));
+  return load(values);
+#endif
+}
 
 // sin and cos for |x| <= pi with an absolute error below 2^-22: a remainder within pi/4 of a quarter turn, and the
 // polynomials of the Cephes library.

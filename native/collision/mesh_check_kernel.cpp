@@ -36,13 +36,6 @@ MEMETIK_INLINE LaneMemory memory_of(const MeshWork &work) {
   return memory;
 }
 
-MEMETIK_INLINE Floats to_floats(const Lane &x) {
-  float values[8];
-  const double *from = reinterpret_cast<const double *>(&x);
-  for (int i = 0; i < 8; ++i) values[i] = float(from[i]);
-  return load(values);
-}
-
 MEMETIK_INLINE FloatFrame constant(const FloatPose &pose) {
   const float *R = pose.R, *p = pose.p;
   return {{R[0], R[3], R[6]}, {R[1], R[4], R[7]}, {R[2], R[5], R[8]}, {p[0], p[1], p[2]}};
@@ -92,8 +85,8 @@ void forward(MeshWork &work, const MeshBlock &block, const int *axes, int count)
   }
 }
 
-// How far points of a body move relative to the frame `above` (an axis, -1: the world) while every joint in between moves
-// by its spread to either side of the middle. Axis j turns points about a line, at a distance of at most
+// How far points of a body move relative to the frame `above` (an axis, -1: the world) while every joint in between
+// moves by its spread to either side of the middle. Axis j turns points about a line, at a distance of at most
 //   L_j = distance of the bounding centre from the line + bounding radius + what the axes after j move points by:
 // relative to axis j nothing else changes that distance. Summed from the body upwards.
 Floats motion_of(const MeshWork &work, const LaneMemory &memory, int body, int above) {
@@ -244,7 +237,8 @@ bool Check::environment(int index) {
   Floats motion(0.0f);
   if (block_.spread != nullptr) own = own + (motion = motion_of(work_, memory_, index, -1));
   const int count = broad_phase(index, own + Floats(body.reach));
-  const uint8_t *checked = work_.checked == nullptr ? nullptr : work_.checked + size_t(index) * work_.scene.object_count;
+  const uint8_t *checked =
+      work_.checked == nullptr ? nullptr : work_.checked + size_t(index) * work_.scene.object_count;
   const unsigned before = hits_;
   for (int k = 0; k < count; ++k) {
     const int number = work_.candidates[k];
@@ -260,8 +254,9 @@ bool Check::environment(int index) {
       hit(cover_hits(body, object, margin, lanes), index, number, true);
       if (lanes == 0 || done()) continue;
     }
-    BodyPair pair{body.shape, object.shape, relative(body_frame(work_, memory_, index), constant(object.pose)), margin, {},
-                  index, number, &object};
+    BodyPair pair{body.shape, object.shape, relative(body_frame(work_, memory_, index), constant(object.pose)),
+                  margin,     {},           index,
+                  number,     &object};
     store(Floats(float(block_.margin + kTouch) + body.padding + object.padding) + motion, pair.thresholds);
     hit(shapes_near(work_, pair, lanes, block_.any_is_enough), index, number, true);
   }
@@ -271,11 +266,13 @@ bool Check::environment(int index) {
 // The balls over a body against an object: gives the configurations that collide for sure, and leaves in `open` those
 // that the exact shapes decide.
 unsigned Check::cover_hits(const BodyView &body, const ObjectView &object, const Floats &margin, unsigned &open) {
-  const FloatFrame frame = body.axis < 0 ? FloatFrame{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, 0}} : memory_.frames[body.axis];
+  const FloatFrame frame =
+      body.axis < 0 ? FloatFrame{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, 0}} : memory_.frames[body.axis];
   const CoverBallView *balls = work_.robot.balls + body.first_ball;
   // A ball inside the body that meets the object: a collision, whatever the rounding.
   const bool decides = block_.spread == nullptr && has_exact_distance(object.shape.kind);
-  const float certain = float(block_.margin) + body.padding + object.padding - body.rounding - object.rounding - block_.rounding;
+  const float certain =
+      float(block_.margin) + body.padding + object.padding - body.rounding - object.rounding - block_.rounding;
   unsigned band = 0, hits = 0;
   // An object in the body's hollow may touch no ball of the surface.
   const bool may_hide = body.shape.solid && object.shape.bounding_radius < body.reach;
@@ -306,9 +303,14 @@ bool Check::self(int number) {
   }
   unsigned lanes = open() & bits(distance2 <= limit * limit);
   if (lanes == 0) return false;
-  BodyPair pair{a.shape, b.shape,
-                relative(body_frame(work_, memory_, names.first), body_frame(work_, memory_, names.second)), margin, {},
-                names.first, names.second, nullptr};
+  BodyPair pair{a.shape,
+                b.shape,
+                relative(body_frame(work_, memory_, names.first), body_frame(work_, memory_, names.second)),
+                margin,
+                {},
+                names.first,
+                names.second,
+                nullptr};
   store(Floats(float(block_.margin + kTouch) + a.padding + b.padding) + motion, pair.thresholds);
   PairMemory &memory = work_.memory[number];
   if (a.shape.hull_count > 0 && b.shape.hull_count > 0) {
@@ -342,14 +344,15 @@ unsigned Check::hulls_near(const BodyPair &pair, PairMemory &memory, unsigned op
   for (unsigned left = open; left != 0;) {
     const int lane = first_bit(left);
     left &= left - 1;
-    const Placement pose = exact_pose(work_, pair, lane);
-    const double threshold = double(pair.thresholds[lane]);
+    const Placement pose = lane_pose(pair.b_in_a, lane);
     // The reduced hulls are a little smaller, and in single precision.
-    const double loose = threshold + double(pair.a.hull_excess) + double(pair.b.hull_excess) + 1e-5;
+    const double loose = double(get(pair.margin, lane) + pair.a.hull_excess + pair.b.hull_excess) + 1e-5;
     double direction[3] = {-pose.p[0], -pose.p[1], -pose.p[2]};
-    bool is_near = items_near({pair.a.exact, nullptr, kReduced}, {pair.b.exact, nullptr, kReduced}, pose, loose, direction);
+    bool is_near =
+        items_near({pair.a.exact, nullptr, kReduced}, {pair.b.exact, nullptr, kReduced}, pose, loose, direction);
     if (is_near && convex)
-      is_near = items_near({pair.a.exact, nullptr, 0}, {pair.b.exact, nullptr, 0}, pose, threshold, direction);
+      is_near = items_near({pair.a.exact, nullptr, 0}, {pair.b.exact, nullptr, 0}, exact_pose(work_, pair, lane),
+                           double(pair.thresholds[lane]), direction);
     if (is_near) {
       near |= 1u << lane;
       if (block_.any_is_enough && convex) return near;
@@ -366,7 +369,8 @@ unsigned Check::hulls_near(const BodyPair &pair, PairMemory &memory, unsigned op
     }
     for (int i = 0; i < 3; ++i) memory.direction[0][i] = float(outwards[i]);
     // The rounded direction differs by 2^-24 and so does what the first one reaches along it, for its size.
-    memory.support[0] = float(support + 4 * double(kUnitRounding) * (__builtin_fabs(support) + double(pair.a.bounding_radius)));
+    memory.support[0] =
+        float(support + 4 * double(kUnitRounding) * (__builtin_fabs(support) + double(pair.a.bounding_radius)));
     memory.count = memory.count < PairMemory::kMost ? memory.count + 1 : memory.count;
     if (left != 0) left &= ~apart_along(pair, memory.direction[0], memory.support[0]);
   }

@@ -20,7 +20,8 @@ struct MeshChecker::Parts {
     const size_t objects = scene->objects().size();
     if (!options.checked.empty() && options.checked.size() != size_t(view.body_count) * objects)
       throw std::invalid_argument("checked must have one entry per body and object.");
-    if (!(options.margin >= 0 && options.margin <= 1e3)) throw std::invalid_argument("margin must be from 0 to 1000 m.");
+    if (!(options.margin >= 0 && options.margin <= 1e3))
+      throw std::invalid_argument("margin must be from 0 to 1000 m.");
     for (int i = 0; i < 3; ++i)
       if (scene->origin()[i] != robot->origin()[i])
         throw std::invalid_argument("The scene was made for a robot that stands elsewhere.");
@@ -34,8 +35,22 @@ struct MeshChecker::Parts {
     const size_t bytes = kernels.scratch_bytes(view);
     char *lanes = aligned.get(bytes);
     std::fill(lanes, lanes + bytes, char(0));
-    work = {view,        scene->view(),     &poses,  lanes,         nullptr,           nullptr, nullptr, 0, 0, 0,
-            nullptr,     common.data(),     memory.data(), candidates.data(), candidate_lanes.data(), {}};
+    work = {view,
+            scene->view(),
+            &poses,
+            lanes,
+            nullptr,
+            nullptr,
+            nullptr,
+            0,
+            0,
+            0,
+            nullptr,
+            common.data(),
+            memory.data(),
+            candidates.data(),
+            candidate_lanes.data(),
+            {}};
     work.checked = options.checked.empty() ? nullptr : options.checked.data();
     move_all();
   }
@@ -51,7 +66,8 @@ struct MeshChecker::Parts {
     for (int a : sliding) {
       const AxisView &axis = view.axes[a];
       double most = 0;
-      for (int lane = 0; lane < kMeshLanes; ++lane) most = std::max(most, std::fabs(q[size_t(8 * axis.variable + lane)]));
+      for (int lane = 0; lane < kMeshLanes; ++lane)
+        most = std::max(most, std::fabs(q[size_t(8 * axis.variable + lane)]));
       beyond += std::fabs(axis.multiplier) * std::max(0.0, most - robot->slides()[size_t(axis.variable)]);
     }
     return float(beyond * 64 * 5.960464477539063e-8 * double(view.axis_count + 1));
@@ -128,7 +144,9 @@ void MeshChecker::Parts::hold(const double *configuration, const uint8_t *moving
       if (moving[view.axes[axis].variable]) return true;
     return false;
   };
-  const auto body_moves = [&](int body) { return view.bodies[body].axis >= 0 && carried[size_t(view.bodies[body].axis)]; };
+  const auto body_moves = [&](int body) {
+    return view.bodies[body].axis >= 0 && carried[size_t(view.bodies[body].axis)];
+  };
   const auto pair_moves = [&](int pair) {
     const int above = common[size_t(pair)];
     return moves_between(view.bodies[view.pairs[pair].first].axis, above) ||
@@ -240,8 +258,10 @@ EdgeProof MeshChecker::certify(const double *a, const double *b, const Certifica
         if (!(left >> lane & 1)) continue;
         if (depth == options.depth) {
           parts.load(a, b, at);
-          const bool collides = parts.run(1u << lane, true, nullptr) != 0;
-          return {collides ? EdgeState::blocked : EdgeState::undecided, at[lane]};
+          if (parts.run(1u << lane, true, nullptr) != 0) return {EdgeState::blocked, at[lane]};
+          // The motion comes near to something here; does it collide elsewhere?
+          const double hit = first_hit(a, b, 4 / options.step);
+          return hit <= 1 ? EdgeProof{EdgeState::blocked, hit} : EdgeProof{EdgeState::undecided, at[lane]};
         }
         parts.next.push_back(at[lane] - 0.5 * half), parts.next.push_back(at[lane] + 0.5 * half);
       }

@@ -1,8 +1,8 @@
 // Exact collision checks of a robot with its real meshes: kMeshLanes configurations at once.
 //
 // Single precision in lanes proves that configurations are free: every bound is loosened by what rounding can amount to
-// (MeshRobot::rounding). What it cannot prove is decided in double precision on the exact shapes. Two bodies touch where
-// their distance is at most kTouch beyond the margin; a body that lies within a solid touches it.
+// (MeshRobot::rounding). What it cannot prove is decided in double precision on the exact shapes. Two bodies touch
+// where their distance is at most kTouch beyond the margin; a body that lies within a solid touches it.
 #pragma once
 
 #include <cstdint>
@@ -55,9 +55,9 @@ class MeshChecker {
   // where they collide, every configuration does. Without this call all joints move.
   void hold(const double *q, const uint8_t *moving);
 
-  // Bit l is set where the configuration q[l] collides; q is (count, dof) with count <= kMeshLanes. Lanes should be near
-  // to each other (samples of one edge): the broad phase looks at all of them at once. With `any_is_enough` the answer
-  // is not 0 where one of them collides, but bits of others may be missing.
+  // Bit l is set where the configuration q[l] collides; q is (count, dof) with count <= kMeshLanes. Lanes should be
+  // near to each other (samples of one edge): the broad phase looks at all of them at once. With `any_is_enough` the
+  // answer is not 0 where one of them collides, but bits of others may be missing.
   unsigned check(const double *q, int count, bool any_is_enough = false);
   // Bit l is set unless all configurations within the spread (count, dof) of q[l] are proved free.
   unsigned unproved(const double *q, const double *spread, int count);

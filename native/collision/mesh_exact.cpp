@@ -16,8 +16,7 @@ Placement relative(const Placement &a, const Placement &b) {
   const double d[3] = {b.p[0] - a.p[0], b.p[1] - a.p[1], b.p[2] - a.p[2]};
   for (int i = 0; i < 3; ++i) {
     out.p[i] = a.R[i] * d[0] + a.R[3 + i] * d[1] + a.R[6 + i] * d[2];
-    for (int k = 0; k < 3; ++k)
-      out.R[3 * i + k] = a.R[i] * b.R[k] + a.R[3 + i] * b.R[3 + k] + a.R[6 + i] * b.R[6 + k];
+    for (int k = 0; k < 3; ++k) out.R[3 * i + k] = a.R[i] * b.R[k] + a.R[3 + i] * b.R[3 + k] + a.R[6 + i] * b.R[6 + k];
   }
   return out;
 }

@@ -1,5 +1,5 @@
-// Two bodies whose bounds overlap: trees of boxes over lanes of boxes, triangles over lanes of pairs of them, and double
-// precision where those do not prove the two apart. Included by kernels only.
+// Two bodies whose bounds overlap: trees of boxes over lanes of boxes, triangles over lanes of pairs of them, and
+// double precision where those do not prove the two apart. Included by kernels only.
 #pragma once
 
 #include "collision/mesh_check_kernel.h"
@@ -14,9 +14,9 @@ constexpr float kUnitRounding = 5.960464477539063e-8f;  // 2^-24
 struct BodyPair {
   const ShapeView &a, &b;
   FloatFrame b_in_a;
-  Floats margin;         // to be exceeded for sure in single precision: with all that rounding may amount to
-  float thresholds[8];   // to be exceeded in double precision
-  int body, other;       // numbers
+  Floats margin;             // to be exceeded for sure in single precision: with all that rounding may amount to
+  float thresholds[8];       // to be exceeded in double precision
+  int body, other;           // numbers
   const ObjectView *object;  // null: the other is a body
 };
 
@@ -39,15 +39,8 @@ MEMETIK_INLINE FloatFrame spread_lane(const FloatFrame &f, int lane) {
 // Four triangles of a leaf in lanes 0-3 and again in 4-7.
 MEMETIK_INLINE Triangles leaf_twice(const float *lanes) {
   Triangles t;
-  for (int c = 0; c < 3; ++c) {
-    Floats *to = &t.corners[c].x;
-    for (int i = 0; i < 3; ++i) {
-      float values[8];
-      __builtin_memcpy(values, lanes + 4 * (3 * c + i), 16);
-      __builtin_memcpy(values + 4, lanes + 4 * (3 * c + i), 16);
-      to[i] = load(values);
-    }
-  }
+  for (int c = 0; c < 3; ++c)
+    t.corners[c] = {twice(lanes + 12 * c), twice(lanes + 12 * c + 4), twice(lanes + 12 * c + 8)};
   return t;
 }
 
@@ -55,20 +48,15 @@ MEMETIK_INLINE Triangles leaf_twice(const float *lanes) {
 MEMETIK_INLINE Triangles two_of_leaf(const float *lanes, int k) {
   Triangles t;
   for (int c = 0; c < 3; ++c) {
-    Floats *to = &t.corners[c].x;
-    for (int i = 0; i < 3; ++i) {
-      const float a = lanes[4 * (3 * c + i) + k], b = lanes[4 * (3 * c + i) + k + 1];
-      const float values[8] = {a, a, a, a, b, b, b, b};
-      to[i] = load(values);
-    }
+    const float *own = lanes + 12 * c + k;
+    t.corners[c] = {halves(own[0], own[1]), halves(own[4], own[5]), halves(own[8], own[9])};
   }
   return t;
 }
 
 MEMETIK_INLINE Triangles placed(const FloatFrame &f, const Triangles &t) {
   Triangles r;
-  for (int c = 0; c < 3; ++c)
-    r.corners[c] = f.p + (t.corners[c].x * f.x + t.corners[c].y * f.y + t.corners[c].z * f.z);
+  for (int c = 0; c < 3; ++c) r.corners[c] = f.p + (t.corners[c].x * f.x + t.corners[c].y * f.y + t.corners[c].z * f.z);
   return r;
 }
 
@@ -92,8 +80,8 @@ inline ConvexItem item_of(const ShapeView &shape, const BoxNode *leaf, int k) {
 }
 
 // Whether anything of two leaves (null: a convex solid) comes too near in one configuration.
-inline bool leaves_near(MeshWork &work, const BodyPair &pair, const BoxNode *a, const BoxNode *b, int lane,
-                        bool &has_pose, Placement &pose) {
+inline bool leaves_near(MeshWork &work, const BodyPair &pair, const FloatFrame &f, const BoxNode *a, const BoxNode *b,
+                        int lane, bool &has_pose, Placement &pose) {
   const int count_a = a == nullptr ? 1 : a->count, count_b = b == nullptr ? 1 : b->count;
   unsigned open[kLeaf];  // per triangle of a: those of b that are not proved apart
   for (int i = 0; i < count_a; ++i) open[i] = (1u << count_b) - 1;
@@ -101,7 +89,6 @@ inline bool leaves_near(MeshWork &work, const BodyPair &pair, const BoxNode *a, 
   const bool triangles_a = a != nullptr && pair.a.kind == ShapeKind::mesh;
   const bool triangles_b = b != nullptr && pair.b.kind == ShapeKind::mesh;
   if (triangles_a && triangles_b) {
-    const FloatFrame f = spread_lane(pair.b_in_a, lane);
     const Triangles second = placed(f, leaf_twice(leaf_lanes(pair.b, *b)));
     for (int i = 0; i < count_a; i += 2) {
       const unsigned near = ~bits(triangles_apart(two_of_leaf(leaf_lanes(pair.a, *a), i), second, m));
@@ -109,12 +96,11 @@ inline bool leaves_near(MeshWork &work, const BodyPair &pair, const BoxNode *a, 
       if (i + 1 < count_a) open[i + 1] &= near >> 4 & 15;
     }
   } else if (triangles_a && b == nullptr && pair.b.kind == ShapeKind::box) {
-    const Triangles inner =
-        placed_back(spread_lane(pair.b_in_a, lane), leaf_twice(leaf_lanes(pair.a, *a)));
+    const Triangles inner = placed_back(f, leaf_twice(leaf_lanes(pair.a, *a)));
     const unsigned near = ~bits(box_apart(pair.b.size, inner, m));
     for (int i = 0; i < count_a; ++i) open[i] = near >> i & 1;
   } else if (triangles_b && a == nullptr && pair.a.kind == ShapeKind::box) {
-    const Triangles outer = placed(spread_lane(pair.b_in_a, lane), leaf_twice(leaf_lanes(pair.b, *b)));
+    const Triangles outer = placed(f, leaf_twice(leaf_lanes(pair.b, *b)));
     open[0] &= ~bits(box_apart(pair.a.size, outer, m));
   }
   for (int i = 0; i < count_a; ++i)
@@ -154,6 +140,15 @@ MEMETIK_INLINE float size_of(const BoxNode &node) {
   return node.half[0] * node.half[0] + node.half[1] * node.half[1] + node.half[2] * node.half[2];
 }
 
+// The pose of one lane in double precision; what rounding may amount to is part of the pair's margin.
+MEMETIK_INLINE Placement lane_pose(const FloatFrame &f, int lane) {
+  const PlainPoses plain(f, lane);
+  Placement pose;
+  for (int i = 0; i < 9; ++i) pose.R[i] = double(plain.R[i]);
+  for (int i = 0; i < 3; ++i) pose.p[i] = double(plain.p[i]);
+  return pose;
+}
+
 // Whether the two come too near in one configuration.
 inline bool trees_near(MeshWork &work, const BodyPair &pair, int lane) {
   // At most eight entries for every level of either tree, of which there are no more than twelve.
@@ -162,6 +157,7 @@ inline bool trees_near(MeshWork &work, const BodyPair &pair, int lane) {
   bool has_pose = false;
   Placement pose;
   const PlainPoses plain(pair.b_in_a, lane);
+  const FloatFrame f = spread_lane(pair.b_in_a, lane);
   // Boxes over points are of the points alone.
   const float grown = (pair.a.kind == ShapeKind::points ? pair.a.radius : 0.0f) +
                       (pair.b.kind == ShapeKind::points ? pair.b.radius : 0.0f);
@@ -171,7 +167,7 @@ inline bool trees_near(MeshWork &work, const BodyPair &pair, int lane) {
     const NodePair at = stack[--depth];
     const BoxNode a = node_at(pair.a, at.block_a, at.slot_a), b = node_at(pair.b, at.block_b, at.slot_b);
     if (a.child < 0 && b.child < 0) {
-      if (leaves_near(work, pair, pair.a.corners != nullptr ? &a : nullptr, pair.b.corners != nullptr ? &b : nullptr,
+      if (leaves_near(work, pair, f, pair.a.corners != nullptr ? &a : nullptr, pair.b.corners != nullptr ? &b : nullptr,
                       lane, has_pose, pose))
         return true;
       continue;
@@ -208,10 +204,10 @@ inline unsigned shapes_near(MeshWork &work, const BodyPair &pair, unsigned open,
       const Placement pose = exact_pose(work, pair, lane);
       const double threshold = double(pair.thresholds[lane]);
       double direction[3] = {-pose.p[0], -pose.p[1], -pose.p[2]};
-      const bool near = pair.b.kind == ShapeKind::half_space
-                            ? half_space_near(*pair.a.exact, pose, threshold)
-                            : items_near({pair.a.exact, nullptr, 0}, {pair.b.exact, nullptr, 0}, pose, threshold,
-                                         direction);
+      const bool near =
+          pair.b.kind == ShapeKind::half_space
+              ? half_space_near(*pair.a.exact, pose, threshold)
+              : items_near({pair.a.exact, nullptr, 0}, {pair.b.exact, nullptr, 0}, pose, threshold, direction);
       hits |= unsigned(near) << lane;
     }
     return hits;

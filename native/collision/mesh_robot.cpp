@@ -121,10 +121,10 @@ MeshRobot::MeshRobot(std::shared_ptr<const Tree> tree, std::vector<MeshBodySpec>
                         float(ball.outer * (1 + 4 * kUnit)), float(ball.inner * (1 - 4 * kUnit))});
     own.ball_count = int(balls_.size()) - own.first_ball;
     // Rounding. An angle within pi is off by pi u, its sine and cosine by 2 u more, each column of a rotation that is
-    // placed and turned by another 6 u of its length: 12 u in all for an axis, so that points at a distance r from it are
-    // displaced by at most 12 u r, and adding up positions costs 4 u of what they amount to. The same happens again when
-    // points are mapped into the frame of another body or object, whose axes are as far off orthogonal. So with r_i the
-    // distance from axis i that a point of the body can have and P that from the origin,
+    // placed and turned by another 6 u of its length: 12 u in all for an axis, so that points at a distance r from it
+    // are displaced by at most 12 u r, and adding up positions costs 4 u of what they amount to. The same happens again
+    // when points are mapped into the frame of another body or object, whose axes are as far off orthogonal. So with
+    // r_i the distance from axis i that a point of the body can have and P that from the origin,
     //   error <= 2 (sum over axes of 12 u r_i + 4 u P) <= 32 u (sum of r_i + P).
     double distance = norm(own.exact.p) + norm(body.shape->centre()) + body.shape->bounding_radius(), sum = 0;
     for (int a = body.axis; a >= 0; a = view.axes[a].parent) {
@@ -147,8 +147,8 @@ MeshRobot::MeshRobot(std::shared_ptr<const Tree> tree, std::vector<MeshBodySpec>
 }
 
 MeshRobotView MeshRobot::view() const {
-  return {axes_.data(),      body_views_.data(), balls_.data(), pair_views_.data(), int(axes_.size()),
-          int(bodies_.size()), int(pairs_.size()), tree_->view().dof};
+  return {axes_.data(),      body_views_.data(),  balls_.data(),      pair_views_.data(),
+          int(axes_.size()), int(bodies_.size()), int(pairs_.size()), tree_->view().dof};
 }
 
 }  // namespace memetik

@@ -15,10 +15,10 @@ namespace memetik {
 
 struct MeshBodySpec {
   ShapePtr shape;
-  int axis = -1;         // of the tree; -1: the body does not move
+  int axis = -1;          // of the tree; -1: the body does not move
   Placement placement{};  // in the frame of its axis
-  double padding = 0;    // metres by which it is thought grown
-  int name = 0;          // whatever the caller knows the body by
+  double padding = 0;     // metres by which it is thought grown
+  int name = 0;           // whatever the caller knows the body by
 };
 
 class MeshRobot {

@@ -18,7 +18,8 @@ MeshScene::MeshScene(const MeshRobot &robot, std::vector<MeshObjectSpec> objects
   std::copy(robot.origin(), robot.origin() + 3, origin_);
   for (const MeshObjectSpec &object : objects_) {
     if (object.shape == nullptr) throw std::invalid_argument("An object needs a shape.");
-    if (!(object.padding >= 0 && object.padding <= 1e3)) throw std::invalid_argument("padding must be from 0 to 1000 m.");
+    if (!(object.padding >= 0 && object.padding <= 1e3))
+      throw std::invalid_argument("padding must be from 0 to 1000 m.");
     check_rigid(object.pose);
   }
   views_.resize(objects_.size());
@@ -49,7 +50,8 @@ void MeshScene::sort() {
   const size_t count = objects_.size();
   double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
   for (const ObjectView &view : views_)
-    for (int i = 0; i < 3; ++i) low[i] = std::min(low[i], view.exact.p[i]), high[i] = std::max(high[i], view.exact.p[i]);
+    for (int i = 0; i < 3; ++i)
+      low[i] = std::min(low[i], view.exact.p[i]), high[i] = std::max(high[i], view.exact.p[i]);
   std::vector<uint64_t> codes(count);
   for (size_t k = 0; k < count; ++k)
     for (int i = 0; i < 3; ++i) {

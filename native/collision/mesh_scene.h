@@ -19,8 +19,8 @@ struct MeshObjectSpec {
 
 class MeshScene {
  public:
-  // Positions are kept relative to the robot's origin in single precision, so a scene is made for a robot; it also serves
-  // robots that differ in what is attached to them. Throws std::invalid_argument with a sentence.
+  // Positions are kept relative to the robot's origin in single precision, so a scene is made for a robot; it also
+  // serves robots that differ in what is attached to them. Throws std::invalid_argument with a sentence.
   MeshScene(const MeshRobot &robot, std::vector<MeshObjectSpec> objects);
 
   // The same objects, one of them elsewhere.

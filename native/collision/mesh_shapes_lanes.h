@@ -1,7 +1,7 @@
 // Separation of boxes and triangles, and distances of points, over single precision lanes. Included by kernels only.
 //
-// "Apart" always means: farther apart than m for sure. Any axis that separates two bodies proves it; axes that are not of
-// unit length L ask for m L.
+// "Apart" always means: farther apart than m for sure. Any axis that separates two bodies proves it; axes that are not
+// of unit length L ask for m L.
 #pragma once
 
 #include "base/float_lanes.h"
@@ -13,13 +13,14 @@ inline namespace MEMETIK_ARCH {
 MEMETIK_INLINE Floats3 into(const FloatPose &pose, const Floats3 &x) {
   const Floats a = x.x - Floats(pose.p[0]), b = x.y - Floats(pose.p[1]), c = x.z - Floats(pose.p[2]);
   const float *R = pose.R;
-  return {Floats(R[0]) * a + Floats(R[3]) * b + Floats(R[6]) * c, Floats(R[1]) * a + Floats(R[4]) * b + Floats(R[7]) * c,
+  return {Floats(R[0]) * a + Floats(R[3]) * b + Floats(R[6]) * c,
+          Floats(R[1]) * a + Floats(R[4]) * b + Floats(R[7]) * c,
           Floats(R[2]) * a + Floats(R[5]) * b + Floats(R[8]) * c};
 }
 
 MEMETIK_INLINE Floats box_distance(const Floats3 &x, const float *half) {
   const Floats zero(0.0f), a = max(abs(x.x) - Floats(half[0]), zero), b = max(abs(x.y) - Floats(half[1]), zero),
-               c = max(abs(x.z) - Floats(half[2]), zero);
+                           c = max(abs(x.z) - Floats(half[2]), zero);
   return sqrt(a * a + b * b + c * c);
 }
 
@@ -125,8 +126,9 @@ inline FloatMask triangles_apart(const Triangles &a, const Triangles &b, const F
   const Floats3 eb[3] = {b.corners[1] - b.corners[0], b.corners[2] - b.corners[1], b.corners[0] - b.corners[2]};
   FloatMask apart = apart_along(cross(ea[0], ea[1]), a, b, m) | apart_along(cross(eb[0], eb[1]), a, b, m);
   // The line of their centres: good for triangles that are far from each other for their size.
-  apart = apart | apart_along((b.corners[0] + b.corners[1] + b.corners[2]) - (a.corners[0] + a.corners[1] + a.corners[2]),
-                              a, b, m);
+  apart =
+      apart |
+      apart_along((b.corners[0] + b.corners[1] + b.corners[2]) - (a.corners[0] + a.corners[1] + a.corners[2]), a, b, m);
   if (bits(apart) == 0xff) return apart;
   for (const Floats3 &u : ea)
     for (const Floats3 &v : eb) apart = apart | apart_along(cross(u, v), a, b, m);

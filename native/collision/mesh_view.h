@@ -1,5 +1,5 @@
-// A robot and a scene as the kernels of the exact check see them: plain arrays, owned elsewhere. Single precision unless
-// said otherwise; positions in the world are relative to the robot's origin.
+// A robot and a scene as the kernels of the exact check see them: plain arrays, owned elsewhere. Single precision
+// unless said otherwise; positions in the world are relative to the robot's origin.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct CoverBallView {
 
 struct BodyView {
   ShapeView shape;
-  FloatPose placement;      // in the frame of its axis
+  FloatPose placement;     // in the frame of its axis
   Placement exact;         // the same
   float centre[3], reach;  // bounding ball in the frame of the axis, without padding
   float padding, rounding;

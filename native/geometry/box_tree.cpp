@@ -73,8 +73,9 @@ BoxNode BoxTree::enclose(const Items &items, int64_t begin, int64_t end) const {
         const double sum = t[i] + t[3 + i] + t[6 + i];
         mean[i] += area * sum / 3;
         for (int j = 0; j < 3; ++j)
-          spread[i][j] += area / 12 *
-                          (sum * (t[j] + t[3 + j] + t[6 + j]) + t[i] * t[j] + t[3 + i] * t[3 + j] + t[6 + i] * t[6 + j]);
+          spread[i][j] +=
+              area / 12 *
+              (sum * (t[j] + t[3 + j] + t[6 + j]) + t[i] * t[j] + t[3 + i] * t[3 + j] + t[6 + i] * t[6 + j]);
       }
     }
     for (int i = 0; i < 3; ++i)
@@ -155,9 +156,8 @@ BoxTree::BoxTree(const double *corners, int64_t count, int corner_count) : corne
     // Halves across the longest edge of the box, of the largest part first, until there are eight.
     parts.assign(1, task.range);
     while (parts.size() < kChildren) {
-      const auto largest = std::max_element(parts.begin(), parts.end(), [](const Range &a, const Range &b) {
-        return a.end - a.begin < b.end - b.begin;
-      });
+      const auto largest = std::max_element(
+          parts.begin(), parts.end(), [](const Range &a, const Range &b) { return a.end - a.begin < b.end - b.begin; });
       const int64_t size = largest->end - largest->begin;
       if (size <= kLeaf) break;
       const Range part = *largest;

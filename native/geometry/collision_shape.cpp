@@ -30,11 +30,13 @@ void check(const CollisionShapeSpec &spec) {
   check_numbers(spec.boundary, 9, "boundary");
   check_numbers(spec.samples, 3, "samples");
   for (double x : spec.size)
-    if (!(x >= 0 && x <= kMostCoordinate)) refuse("The sizes of a shape must be at least zero, finite, and at most 1e6 m.");
+    if (!(x >= 0 && x <= kMostCoordinate))
+      refuse("The sizes of a shape must be at least zero, finite, and at most 1e6 m.");
   const size_t count = spec.vertices.size() / 3;
   const bool is_mesh = spec.kind == ShapeKind::mesh, is_cloud = spec.kind == ShapeKind::points;
   if ((is_mesh || is_cloud) != (count > 0)) refuse("Meshes and point clouds have vertices, other shapes have none.");
-  if (is_mesh != !spec.faces.empty() || spec.faces.size() % 3 != 0) refuse("Meshes have faces, other shapes have none.");
+  if (is_mesh != !spec.faces.empty() || spec.faces.size() % 3 != 0)
+    refuse("Meshes have faces, other shapes have none.");
   for (const std::vector<int32_t> *indices : {&spec.faces, &spec.hull})
     for (int32_t index : *indices)
       if (index < 0 || size_t(index) >= count) refuse("A face or hull names a vertex that does not exist.");
@@ -191,7 +193,8 @@ void CollisionShape::reduce_hull() {
       add(0, 0, size[2]), add(0, 0, -size[2]);
       return;
     case ShapeKind::box:
-      for (int k = 0; k < 8; ++k) add(k & 1 ? size[0] : -size[0], k & 2 ? size[1] : -size[1], k & 4 ? size[2] : -size[2]);
+      for (int k = 0; k < 8; ++k)
+        add(k & 1 ? size[0] : -size[0], k & 2 ? size[1] : -size[1], k & 4 ? size[2] : -size[2]);
       return;
     case ShapeKind::cylinder:
     case ShapeKind::cone: {
@@ -220,8 +223,8 @@ void CollisionShape::reduce_hull() {
       const double d[3] = {k == 0 ? sign : 0, k == 1 ? sign : 0, k == 2 ? sign : 0};
       take(d);
     }
-  // Vertices that lie too far outside what is chosen ask for the farthest one in their direction; the hull of the chosen
-  // ones only grows, so that one round is enough.
+  // Vertices that lie too far outside what is chosen ask for the farthest one in their direction; the hull of the
+  // chosen ones only grows, so that one round is enough.
   for (size_t k = 0; k < hull_points_.size(); k += 3) {
     const double *vertex = &hull_points_[k];
     for (int tries = 0;; ++tries) {

@@ -12,9 +12,8 @@ namespace {
 using gjk::cross, gjk::dot, gjk::subtract;
 
 // Without relation to any axis, so that rays along edges are rare.
-constexpr double kDirections[3][3] = {{0.29051245, 0.41897821, 0.86029917},
-                                      {-0.75239911, 0.36181372, 0.55036813},
-                                      {0.54791837, -0.81293745, 0.19718293}};
+constexpr double kDirections[3][3] = {
+    {0.29051245, 0.41897821, 0.86029917}, {-0.75239911, 0.36181372, 0.55036813}, {0.54791837, -0.81293745, 0.19718293}};
 constexpr int kTrianglesOfLeaf = 4;
 
 bool meets(const double *low, const double *high, const double *from, const double *inverse) {
@@ -125,7 +124,8 @@ bool InsideTest::crossings(const double *point, const double *direction, int &wi
       const bool close = !(low > tolerance || high < -tolerance);
       if (close) {
         // A ray past an edge matters only where the triangle is ahead.
-        if (std::max({dot(corners[0], direction), dot(corners[1], direction), dot(corners[2], direction)}) < 0) continue;
+        if (std::max({dot(corners[0], direction), dot(corners[1], direction), dot(corners[2], direction)}) < 0)
+          continue;
         return false;
       }
       const double along = (volumes[1] * dot(corners[0], direction) + volumes[2] * dot(corners[1], direction) +

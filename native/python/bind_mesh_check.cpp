@@ -171,7 +171,16 @@ void bind_mesh_check(nb::module_ &m) {
   bind_enum<EdgeState>(m, "EdgeState", "What is known of a straight motion.");
   nb::class_<CollisionShape>(m, "CollisionShape", "One shape, ready for exact checks.", nb::is_weak_referenceable())
       .def_static("build", &make_shape, "kind"_a, "size"_a, "vertices"_a, "faces"_a, "hull"_a, "convex"_a, "boundary"_a,
-                  "samples"_a, "cover"_a);
+                  "samples"_a, "cover"_a)
+      .def_prop_ro(
+          "cover",
+          [](const CollisionShape &shape) {
+            std::vector<double> rows;
+            for (const CoverBall &ball : shape.spec().cover)
+              rows.insert(rows.end(), {ball.centre[0], ball.centre[1], ball.centre[2], ball.outer, ball.inner});
+            return to_array(rows.data(), {rows.size() / 5, 5});
+          },
+          nb::rv_policy::move, "Balls (N, 5): centre, outer and inner radius.");
   m.def("fit_cover", &fit, "triangles"_a, "boundary"_a, "excess"_a, "sag"_a,
         "Balls (N, 5) over triangles (T, 9): centre, outer and inner radius.");
   nb::class_<MeshRobot>(m, "MeshRobot", "A robot with its real geometry.")
