@@ -1,5 +1,4 @@
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
@@ -22,19 +21,13 @@ using Rows = Input<double>;
 
 // Motions of a robot in a MeshModel.
 struct MeshMotionModel {
+  explicit MeshMotionModel(std::shared_ptr<const MeshModel> mesh_) : mesh(std::move(mesh_)) {}
+
   std::shared_ptr<const MeshModel> mesh;
-  MeshMotionOptions options;
 
   size_t dof() const { return size_t(mesh->dof()); }
-  MeshMotion checker() const { return {mesh->checker(), options}; }
+  MeshMotion checker(const MeshMotionOptions &options = {}) const { return {mesh->checker(), options}; }
 };
-
-MeshMotionModel make_model(std::shared_ptr<const MeshModel> mesh, double resolution) {
-  if (!(resolution > 0 && resolution <= 1e6)) throw std::invalid_argument("resolution must be positive, at most 1e6.");
-  MeshMotionModel model{std::move(mesh), {}};
-  model.options.resolution = resolution;
-  return model;
-}
 
 size_t row_count(const Rows &array) { return array.ndim() == 0 ? 0 : array.shape(0); }
 
@@ -59,7 +52,9 @@ PathResult search(const MeshMotionModel &model, const PathRequest &request, cons
   PathResult result;
   {
     nb::gil_scoped_release release;
-    MeshMotion motion = model.checker();
+    MeshMotionOptions options;
+    options.resolution = request.resolution;
+    MeshMotion motion = model.checker(options);
     std::vector<uint8_t> moving(model.dof());
     for (size_t k = 0; k < moving.size(); ++k) {
       moving[k] = request.upper[k] > request.lower[k];
@@ -137,10 +132,7 @@ Array blends(const MeshMotionModel &model, Rows points, Rows scale, double large
 void bind_mesh_motion(nb::module_ &m) {
   nb::class_<MeshMotionModel>(m, "MeshMotionModel",
                               "Searches for paths, and proofs that motions are free, in a MeshModel; immutable.")
-      .def(nb::new_([](std::shared_ptr<const MeshModel> mesh, double resolution) {
-             return std::make_unique<MeshMotionModel>(make_model(std::move(mesh), resolution));
-           }),
-           "mesh"_a, "resolution"_a)
+      .def(nb::init<std::shared_ptr<const MeshModel>>(), "mesh"_a)
       .def("search_path", &search, "request"_a, "stop"_a = nb::none(), "A path, free at samples or proved.")
       .def("shorten_path", &shorten, "request"_a, "A shorter path (points, dof), free at samples.")
       .def("states", &states, "q"_a, "spread"_a, "out"_a, "The MotionState of each configuration.")

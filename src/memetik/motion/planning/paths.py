@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,7 +17,6 @@ import numpy as np
 
 from memetik import _core
 from memetik.errors import InvalidInputError, suggest
-from memetik.motion.planning.endpoint_repair import EndpointRepair
 from memetik.motion.planning.free_space import OpenSpace
 from memetik.motion.timing.limits import MotionLimits
 
@@ -29,8 +28,11 @@ if TYPE_CHECKING:
 RANGE = 1.0
 """Weighted joint distance of the longest step of a tree."""
 
+RESOLUTION = 32.0
+"""Samples that a search takes of a motion, per radian or metre."""
+
 MANY_JOINTS = 10
-"""With more joints than this, as of two arms, steps are half as long."""
+"""With more joints than this, as of two arms, steps and the distances of samples are half as long."""
 
 FIRST_TRY = 0.05
 """Seconds of a foreign planner's first try; each further one, with other random numbers, takes twice as long."""
@@ -148,7 +150,7 @@ def find_path(
     runs = {name: _planner(name) for name in names}
     problem = _problem(space, start, wanted)
     options = PathOptions(begin + timeout, rng, smooth, choose, stop)
-    result = _Search(problem, runs, wanted, options).run()
+    result = _search(problem, runs, wanted.more, options)
     result.time = time.perf_counter() - begin
     return result
 
@@ -211,51 +213,36 @@ def _limbs(robot: Robot, moving: np.ndarray) -> np.ndarray:
     return np.any([chain for chain in chains if (chain & moving).any()] or [moving], axis=0)
 
 
-class _Search:
-    """One path in the making: planner after planner, each with tries that may take twice as much as the one before."""
-
-    def __init__(self, problem: PathProblem, runs: dict[str, PlannerRun], wanted: GoalSet, options: PathOptions):
-        self.runs, self.wanted, self.options = runs, wanted, options
-        self.ends = EndpointRepair(problem)
-
-    def run(self) -> PathResult:
-        """The first path that a planner finds."""
-        ends = self.ends
-        if ends.failure is not None or not (self.wanted.more or len(ends.problem.goals)):
-            return PathResult(False, reason=ends.failure or "no goal can be left", tried=ends.tried)
-        result = self._try_all()
-        result.tried = ends.tried
-        if result.points is not None and result.goal is not None:
-            result.points, result.goal = ends.completed(result.points, result.goal)
-        return result
-
-    def _try_all(self) -> PathResult:
-        ends, options = self.ends, self.options
-        alone = len(self.runs) == 1 and self.wanted.more is None
-        attempt = 0
-        while True:
-            for name, run in self.runs.items() if len(ends.problem.goals) else ():
-                left = options.deadline - time.perf_counter()
-                if left <= 0.0 and attempt > 0:
-                    ends.tried.append(f"{attempt} tries in all, {len(ends.problem.goals)} goals")
-                    return PathResult(False, reason="no path found in time")
-                share, double = Share(max(left, 0.0)), 2**attempt
-                if not alone:
-                    share = Share(share.left, FIRST_TRY * double, ends.problem.space.first_work * double)
-                result = run(ends.problem, share, options)
-                ends.tried += result.tried
-                if result.planner != "straight":
-                    outcome = "path found" if result.success else "none"
-                    ends.tried.append(f"{name}, try {attempt + 1}: {outcome} after {result.time * 1e3:.1f} ms")
-                if result.success:
-                    result.planner = result.planner or name
-                if result.success or alone or result.reason == "cancelled":
-                    return result
-            attempt += 1
-            if time.perf_counter() > options.deadline and not len(ends.problem.goals):
-                return PathResult(False, reason="no goal can be left")
-            if self.wanted.more is not None and len(ends.given.goals) < MOST_GOALS:
-                ends.add(self.wanted.more(attempt))
+def _search(
+    problem: PathProblem, runs: dict[str, PlannerRun], more: Callable[[int], np.ndarray] | None, options: PathOptions
+) -> PathResult:
+    """The first path that a planner finds: one after the other, each with tries that may take twice as much as the one
+    before, and further goals after each round."""
+    alone = len(runs) == 1 and more is None
+    tried: list[str] = []
+    attempt = 0
+    while True:
+        for name, run in runs.items():
+            left = options.deadline - time.perf_counter()
+            if left <= 0.0 and attempt > 0:
+                tried.append(f"{attempt} tries in all, {len(problem.goals)} goals")
+                return PathResult(False, reason="no path found in time", tried=tried)
+            share, double = Share(max(left, 0.0)), 2**attempt
+            if not alone:
+                share = Share(share.left, FIRST_TRY * double, problem.space.first_work * double)
+            result = run(problem, share, options)
+            tried += result.tried
+            if result.planner != "straight":
+                outcome = "path found" if result.success else "none"
+                tried.append(f"{name}, try {attempt + 1}: {outcome} after {result.time * 1e3:.1f} ms")
+            result.tried = tried
+            if result.success:
+                result.planner = result.planner or name
+            if result.success or alone or result.reason == "cancelled":
+                return result
+        attempt += 1
+        if more is not None and len(problem.goals) < MOST_GOALS:
+            problem = replace(problem, goals=np.concatenate([problem.goals, more(attempt)]))
 
 
 def _planner(name: str) -> PlannerRun:
@@ -282,6 +269,7 @@ def _native(name: str, exact: bool, problem: PathProblem, share: Share, options:
         weights=problem.weights,
         velocity=MotionLimits.of(robot).velocity if options.choose == "best" else np.empty(0),
         range=0.5 * RANGE if many else RANGE,
+        resolution=2.0 * RESOLUTION if many else RESOLUTION,
         simplify=options.smooth,
         seconds=share.left,
         checks=share.work,

@@ -94,8 +94,8 @@ class Planner:
         self._live_space = _kept_space(robot, scene, self_collision, margin)
         self.problem: Problem | None = None
         if goals is not None:
-            _ = self.space  # keeps the models alive that the problem shares
             self.problem = Problem(robot, goals, scene=scene, self_collision=self_collision, margin=margin, fixed=fixed)
+            self._live_space.collision_context = self.problem.collision_context
 
     @property
     def space(self) -> OpenSpace:
