@@ -338,14 +338,21 @@ unsigned Check::apart_along(const BodyPair &pair, const float *direction, float 
 // Bits of the open configurations in which the hulls are not apart, by double precision; keeps directions.
 unsigned Check::hulls_near(const BodyPair &pair, PairMemory &memory, unsigned open) {
   unsigned near = 0;
+  const bool convex = pair.a.convex && pair.b.convex;
   for (unsigned left = open; left != 0;) {
     const int lane = first_bit(left);
     left &= left - 1;
     const Placement pose = exact_pose(work_, pair, lane);
+    const double threshold = double(pair.thresholds[lane]);
+    // The reduced hulls are a little smaller, and in single precision.
+    const double loose = threshold + double(pair.a.hull_excess) + double(pair.b.hull_excess) + 1e-5;
     double direction[3] = {-pose.p[0], -pose.p[1], -pose.p[2]};
-    if (items_near({pair.a.exact, nullptr, 0}, {pair.b.exact, nullptr, 0}, pose, double(pair.thresholds[lane]), direction)) {
+    bool is_near = items_near({pair.a.exact, nullptr, kReduced}, {pair.b.exact, nullptr, kReduced}, pose, loose, direction);
+    if (is_near && convex)
+      is_near = items_near({pair.a.exact, nullptr, 0}, {pair.b.exact, nullptr, 0}, pose, threshold, direction);
+    if (is_near) {
       near |= 1u << lane;
-      if (block_.any_is_enough && pair.a.convex && pair.b.convex) return near;
+      if (block_.any_is_enough && convex) return near;
       continue;
     }
     const double length =

@@ -33,6 +33,7 @@ void to_inner(const Placement &pose, const double *x, double *out) {
 }
 
 void support(const ConvexItem &item, const double *d, double *point) {
+  if (item.corners == nullptr && item.count == kReduced) return item.shape->reduced_support(d, point);
   if (item.corners == nullptr) return item.shape->support(d, point);
   double best = -INFINITY;
   int at = 0;
@@ -45,25 +46,34 @@ void support(const ConvexItem &item, const double *d, double *point) {
 
 // Whether a point of a cloud lies inside a.
 bool holds_point(const CollisionShape &a, const BoxTree &cloud, const Placement &b_in_a) {
-  int32_t stack[128];
-  int depth = 0;
-  stack[depth++] = 0;
-  while (depth > 0) {
-    const BoxNode &node = cloud.nodes()[stack[--depth]];
-    const double centre[3] = {node.centre[0], node.centre[1], node.centre[2]};
-    double x[3];
-    to_outer(b_in_a, centre, x);
-    bool beside = false;
-    for (int i = 0; i < 3; ++i)
-      beside = beside || x[i] + double(node.radius) < a.low()[i] || x[i] - double(node.radius) > a.high()[i];
-    if (beside) continue;
-    if (node.count == 0) {
-      stack[depth++] = node.first, stack[depth++] = node.first + 1;
-      continue;
-    }
-    for (int k = 0; k < node.count; ++k) {
-      to_outer(b_in_a, cloud.corners() + 3 * (kLeaf * int64_t(node.first) + k), x);
+  const auto leaf_held = [&](int32_t leaf, int count) {
+    for (int k = 0; k < count; ++k) {
+      double x[3];
+      to_outer(b_in_a, cloud.corners() + 3 * (kLeaf * int64_t(leaf) + k), x);
       if (a.inside()->contains(x)) return true;
+    }
+    return false;
+  };
+  if (cloud.root().child < 0) return leaf_held(~cloud.root().child, cloud.root().count);
+  int32_t stack[256];
+  int depth = 0;
+  stack[depth++] = cloud.root().child;
+  while (depth > 0) {
+    const BoxBlock &block = cloud.blocks()[stack[--depth]];
+    for (int slot = 0; slot < kChildren; ++slot) {
+      if (!(block.used >> slot & 1)) continue;
+      const double centre[3] = {block.centre[0][slot], block.centre[1][slot], block.centre[2][slot]};
+      const double half[3] = {block.half[0][slot], block.half[1][slot], block.half[2][slot]};
+      const double radius = std::sqrt(gjk::dot(half, half));
+      double x[3];
+      to_outer(b_in_a, centre, x);
+      bool beside = false;
+      for (int i = 0; i < 3; ++i) beside = beside || x[i] + radius < a.low()[i] || x[i] - radius > a.high()[i];
+      if (beside) continue;
+      if (block.child[slot] >= 0)
+        stack[depth++] = block.child[slot];
+      else if (leaf_held(~block.child[slot], block.count[slot]))
+        return true;
     }
   }
   return false;

@@ -11,12 +11,13 @@ class ExactPoses;  // exact_poses.h
 Placement body_in_body(ExactPoses &poses, int lane, int body, int other);
 Placement object_in_body(ExactPoses &poses, int lane, int body, const ObjectView &object);
 
-// A convex set: the core of a shape, or the corners of a triangle or point.
+// A convex set: the core of a shape (of a mesh: its hull), or the corners of a triangle or point.
 struct ConvexItem {
   const CollisionShape *shape;
   const double *corners;  // null: the shape
-  int count;
+  int count;              // of the corners
 };
+constexpr int kReduced = -1;  // as count, without corners: the reduced hull of the shape
 
 // Whether the sets come nearer than `threshold`; b_in_a is the pose of b's frame in a's. `direction` (3), in a's frame,
 // is a guess of where a lies from b; where the answer is false, they lie farther apart than the threshold along it.

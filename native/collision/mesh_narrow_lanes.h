@@ -1,5 +1,5 @@
-// Two bodies whose bounds overlap: trees of boxes over lanes of configurations, triangles over lanes of pairs of them,
-// and double precision where those do not prove the two apart. Included by kernels only.
+// Two bodies whose bounds overlap: trees of boxes over lanes of boxes, triangles over lanes of pairs of them, and double
+// precision where those do not prove the two apart. Included by kernels only.
 #pragma once
 
 #include "collision/mesh_check_kernel.h"
@@ -82,12 +82,12 @@ MEMETIK_INLINE Triangles placed_back(const FloatFrame &f, const Triangles &t) {
 }
 
 MEMETIK_INLINE const float *leaf_lanes(const ShapeView &shape, const BoxNode &leaf) {
-  return shape.lanes + 9 * kLeaf * int64_t(leaf.first);
+  return shape.lanes + 9 * kLeaf * int64_t(~leaf.child);
 }
 
 inline ConvexItem item_of(const ShapeView &shape, const BoxNode *leaf, int k) {
   if (leaf == nullptr) return {shape.exact, nullptr, 0};
-  const int64_t number = kLeaf * int64_t(leaf->first) + k;
+  const int64_t number = kLeaf * int64_t(~leaf->child) + k;
   return {shape.exact, shape.corners + 3 * shape.corner_count * number, shape.corner_count};
 }
 
@@ -127,67 +127,76 @@ inline bool leaves_near(MeshWork &work, const BodyPair &pair, const BoxNode *a, 
   return false;
 }
 
-// Bits of the open configurations in which the two come too near.
-inline unsigned trees_near(MeshWork &work, const BodyPair &pair, unsigned open, bool any_is_enough) {
-  struct Entry {
-    int32_t a, b;
-    unsigned open;
-  };
-  // A tree has at most 2^28 leaves, so that its depth is below 32; two entries stay for every level of either tree.
-  Entry stack[160];
-  int depth = 0;
-  unsigned hits = 0;
-  unsigned has_pose = 0;
-  Placement poses[8];
-  const BoxRotation rotation(pair.b_in_a);
-  BoxNode solid_a{}, solid_b{};
-  for (int i = 0; i < 3; ++i) {
-    solid_a.centre[i] = pair.a.centre[i], solid_a.half[i] = pair.a.half[i];
-    solid_b.centre[i] = pair.b.centre[i], solid_b.half[i] = pair.b.half[i];
+// The pose of B in A, and of A in B, in one configuration.
+struct PlainPoses {
+  float R[9], p[3], back_R[9], back_p[3];
+
+  MEMETIK_INLINE PlainPoses(const FloatFrame &f, int lane) {
+    const Floats *columns = &f.x.x;
+    for (int j = 0; j < 3; ++j)
+      for (int i = 0; i < 3; ++i) R[3 * i + j] = back_R[3 * j + i] = get(columns[3 * j + i], lane);
+    for (int i = 0; i < 3; ++i) p[i] = get(columns[9 + i], lane);
+    for (int i = 0; i < 3; ++i) back_p[i] = -(R[i] * p[0] + R[3 + i] * p[1] + R[6 + i] * p[2]);
   }
-  solid_a.count = solid_b.count = 1;
-  const BoxNode *nodes_a = pair.a.nodes != nullptr ? pair.a.nodes : &solid_a;
-  const BoxNode *nodes_b = pair.b.nodes != nullptr ? pair.b.nodes : &solid_b;
+};
+
+// Where a traversal stands: two boxes, each a slot of a block (-1: the root).
+struct NodePair {
+  int32_t block_a, block_b;
+  int8_t slot_a, slot_b;
+};
+
+MEMETIK_INLINE BoxNode node_at(const ShapeView &shape, int32_t block, int slot) {
+  return block < 0 ? shape.root : node_of(shape.blocks[block], slot);
+}
+
+MEMETIK_INLINE float size_of(const BoxNode &node) {
+  return node.half[0] * node.half[0] + node.half[1] * node.half[1] + node.half[2] * node.half[2];
+}
+
+// Whether the two come too near in one configuration.
+inline bool trees_near(MeshWork &work, const BodyPair &pair, int lane) {
+  // At most eight entries for every level of either tree, of which there are no more than twelve.
+  NodePair stack[256];
+  int depth = 0;
+  bool has_pose = false;
+  Placement pose;
+  const PlainPoses plain(pair.b_in_a, lane);
   // Boxes over points are of the points alone.
   const float grown = (pair.a.kind == ShapeKind::points ? pair.a.radius : 0.0f) +
                       (pair.b.kind == ShapeKind::points ? pair.b.radius : 0.0f);
-  const Floats margin = pair.margin + Floats(grown);
-  stack[depth++] = {0, 0, open};
+  const Floats margin(get(pair.margin, lane) + grown);
+  stack[depth++] = {-1, -1, 0, 0};
   while (depth > 0) {
-    const Entry entry = stack[--depth];
-    unsigned lanes = entry.open & ~hits;
-    if (lanes == 0) continue;
-    const BoxNode &a = nodes_a[entry.a], &b = nodes_b[entry.b];
-    const Floats3 middle = placed(pair.b_in_a, b.centre[0], b.centre[1], b.centre[2]);
-    const Floats3 t = {middle.x - Floats(a.centre[0]), middle.y - Floats(a.centre[1]), middle.z - Floats(a.centre[2])};
-    lanes &= ~bits(boxes_apart(rotation, a.half, b.half, t, margin));
-    if (lanes == 0) continue;
-    if (a.count > 0 && b.count > 0) {
-      for (unsigned left = lanes; left != 0; left &= left - 1) {
-        const int lane = first_bit(left);
-        bool known = has_pose >> lane & 1;
-        if (leaves_near(work, pair, pair.a.nodes != nullptr ? &a : nullptr, pair.b.nodes != nullptr ? &b : nullptr,
-                        lane, known, poses[lane])) {
-          hits |= 1u << lane;
-          if (any_is_enough) return hits;
-        }
-        has_pose |= unsigned(known) << lane;
-      }
-    } else if (b.count > 0 || (a.count == 0 && a.radius >= b.radius)) {
-      stack[depth++] = {a.first + 1, entry.b, lanes};
-      stack[depth++] = {a.first, entry.b, lanes};
-    } else {
-      stack[depth++] = {entry.a, b.first + 1, lanes};
-      stack[depth++] = {entry.a, b.first, lanes};
+    const NodePair at = stack[--depth];
+    const BoxNode a = node_at(pair.a, at.block_a, at.slot_a), b = node_at(pair.b, at.block_b, at.slot_b);
+    if (a.child < 0 && b.child < 0) {
+      if (leaves_near(work, pair, pair.a.corners != nullptr ? &a : nullptr, pair.b.corners != nullptr ? &b : nullptr,
+                      lane, has_pose, pose))
+        return true;
+      continue;
     }
+    const bool open_a = b.child < 0 || (a.child >= 0 && size_of(a) >= size_of(b));
+    const BoxBlock &block = open_a ? pair.a.blocks[a.child] : pair.b.blocks[b.child];
+    const BoxView view = open_a ? BoxView(b, plain.back_R, plain.back_p) : BoxView(a, plain.R, plain.p);
+    Floats distance2;
+    const unsigned near = ~boxes_apart(view, block, margin, distance2) & block.used;
+    if (near == 0) continue;
+    const auto push = [&](int slot) {
+      stack[depth++] = open_a ? NodePair{a.child, at.block_b, int8_t(slot), at.slot_b}
+                              : NodePair{at.block_a, b.child, at.slot_a, int8_t(slot)};
+    };
+    // The nearest is looked at first.
+    int nearest = first_bit(near);
+    for (unsigned left = near; left != 0; left &= left - 1)
+      if (get(distance2, first_bit(left)) < get(distance2, nearest)) nearest = first_bit(left);
+    for (unsigned left = near; left != 0; left &= left - 1)
+      if (first_bit(left) != nearest) push(first_bit(left));
+    push(nearest);
   }
-  if (!pair.a.solid && !pair.b.solid) return hits;
-  for (unsigned left = open & ~hits; left != 0; left &= left - 1) {
-    const int lane = first_bit(left);
-    if (!(has_pose >> lane & 1)) poses[lane] = exact_pose(work, pair, lane);
-    if (is_within(*pair.a.exact, *pair.b.exact, poses[lane])) hits |= 1u << lane;
-  }
-  return hits;
+  if (!pair.a.solid && !pair.b.solid) return false;
+  if (!has_pose) pose = exact_pose(work, pair, lane);
+  return is_within(*pair.a.exact, *pair.b.exact, pose);
 }
 
 // The same for any two shapes.
@@ -207,7 +216,10 @@ inline unsigned shapes_near(MeshWork &work, const BodyPair &pair, unsigned open,
     }
     return hits;
   }
-  return trees_near(work, pair, open, any_is_enough);
+  unsigned hits = 0;
+  for (unsigned left = open; left != 0 && !(any_is_enough && hits != 0); left &= left - 1)
+    hits |= unsigned(trees_near(work, pair, first_bit(left))) << first_bit(left);
+  return hits;
 }
 
 }  // namespace MEMETIK_ARCH

@@ -42,8 +42,8 @@ ShapeView view_of(const CollisionShape &shape) {
   view.kind = shape.kind();
   view.convex = shape.is_convex();
   view.solid = shape.inside() != nullptr;
-  view.nodes = shape.tree() != nullptr && !view.convex ? shape.tree()->nodes() : nullptr;
-  if (view.nodes != nullptr) {
+  if (shape.tree() != nullptr && !view.convex) {
+    view.blocks = shape.tree()->blocks(), view.root = shape.tree()->root();
     view.corners = shape.tree()->corners(), view.lanes = shape.tree()->lanes();
     view.corner_count = shape.tree()->corner_count();
   }
@@ -57,6 +57,11 @@ ShapeView view_of(const CollisionShape &shape) {
     const bool endless = shape.kind() == ShapeKind::half_space;
     view.centre[i] = endless ? 0.0f : float(0.5 * (shape.low()[i] + shape.high()[i]));
     view.half[i] = float(0.5 * (shape.high()[i] - shape.low()[i]) * (1 + 4 * kUnit));
+  }
+  if (view.corners == nullptr) {
+    for (int i = 0; i < 3; ++i) view.root.centre[i] = view.centre[i], view.root.half[i] = view.half[i];
+    view.root.axes[0] = view.root.axes[4] = view.root.axes[8] = 1;
+    view.root.child = -1, view.root.count = 1;
   }
   return view;
 }

@@ -55,43 +55,57 @@ MEMETIK_INLINE bool has_exact_distance(ShapeKind kind) {
          kind == ShapeKind::cylinder || kind == ShapeKind::half_space;
 }
 
-// The rotation of B in A for tests of boxes: entries and their absolute values.
-struct BoxRotation {
-  Floats R[3][3], A[3][3];
+// A box against eight others: a frame's pose in the frame of the box, in plain numbers.
+struct BoxView {
+  float R[9], p[3], half[3];
 
-  MEMETIK_INLINE explicit BoxRotation(const FloatFrame &f) {
-    const Floats3 columns[3] = {f.x, f.y, f.z};
-    for (int j = 0; j < 3; ++j) {
-      R[0][j] = columns[j].x, R[1][j] = columns[j].y, R[2][j] = columns[j].z;
-      // A little more than the absolute value: axes of nearly parallel edges are of no use but must do no harm.
-      for (int i = 0; i < 3; ++i) A[i][j] = abs(R[i][j]) + Floats(1e-6f);
+  // pose: rotation (row major) and position of the other frame in the frame in which the box is given.
+  MEMETIK_INLINE BoxView(const BoxNode &box, const float *rotation, const float *position) {
+    const float d[3] = {position[0] - box.centre[0], position[1] - box.centre[1], position[2] - box.centre[2]};
+    const float *A = box.axes;
+    for (int i = 0; i < 3; ++i) {
+      p[i] = A[i] * d[0] + A[3 + i] * d[1] + A[6 + i] * d[2];
+      half[i] = box.half[i];
+      for (int k = 0; k < 3; ++k)
+        R[3 * i + k] = A[i] * rotation[k] + A[3 + i] * rotation[3 + k] + A[6 + i] * rotation[6 + k];
     }
   }
 };
 
-// Boxes with half edges a and b, t the centre of B in A's frame.
-inline FloatMask boxes_apart(const BoxRotation &r, const float *a, const float *b, const Floats3 &t, const Floats &m) {
-  const Floats c[3] = {t.x, t.y, t.z};
+// Bits of the boxes of a block that are apart from a box; `distance2` are the squared distances of their centres.
+inline unsigned boxes_apart(const BoxView &a, const BoxBlock &block, const Floats &m, Floats &distance2) {
+  Floats R[3][3], A[3][3], t[3];
+  const Floats b[3] = {load(block.half[0]), load(block.half[1]), load(block.half[2])};
+  for (int i = 0; i < 3; ++i) {
+    const Floats x(a.R[3 * i]), y(a.R[3 * i + 1]), z(a.R[3 * i + 2]);
+    t[i] = Floats(a.p[i]) + x * load(block.centre[0]) + y * load(block.centre[1]) + z * load(block.centre[2]);
+    for (int j = 0; j < 3; ++j) {
+      R[i][j] = x * load(block.axes[j]) + y * load(block.axes[3 + j]) + z * load(block.axes[6 + j]);
+      // A little more than the absolute value: axes of nearly parallel edges are of no use but must do no harm.
+      A[i][j] = abs(R[i][j]) + Floats(1e-6f);
+    }
+  }
+  distance2 = t[0] * t[0] + t[1] * t[1] + t[2] * t[2];
   FloatMask apart = Floats(1.0f) < Floats(0.0f);
   for (int i = 0; i < 3; ++i) {
-    const Floats reach = Floats(a[i]) + r.A[i][0] * Floats(b[0]) + r.A[i][1] * Floats(b[1]) + r.A[i][2] * Floats(b[2]);
-    apart = apart | (abs(c[i]) > reach + m);
+    const Floats reach = Floats(a.half[i]) + A[i][0] * b[0] + A[i][1] * b[1] + A[i][2] * b[2];
+    apart = apart | (abs(t[i]) > reach + m);
   }
   for (int j = 0; j < 3; ++j) {
-    const Floats reach = Floats(b[j]) + r.A[0][j] * Floats(a[0]) + r.A[1][j] * Floats(a[1]) + r.A[2][j] * Floats(a[2]);
-    apart = apart | (abs(c[0] * r.R[0][j] + c[1] * r.R[1][j] + c[2] * r.R[2][j]) > reach + m);
+    const Floats reach = b[j] + A[0][j] * Floats(a.half[0]) + A[1][j] * Floats(a.half[1]) + A[2][j] * Floats(a.half[2]);
+    apart = apart | (abs(t[0] * R[0][j] + t[1] * R[1][j] + t[2] * R[2][j]) > reach + m);
   }
-  if (bits(apart) == 0xff) return apart;
+  if ((~bits(apart) & block.used) == 0) return 0xff;
   for (int i = 0; i < 3; ++i) {
     const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
     for (int j = 0; j < 3; ++j) {
       const int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
-      const Floats reach = Floats(a[i1]) * r.A[i2][j] + Floats(a[i2]) * r.A[i1][j] + Floats(b[j1]) * r.A[i][j2] +
-                           Floats(b[j2]) * r.A[i][j1];
-      apart = apart | (abs(c[i2] * r.R[i1][j] - c[i1] * r.R[i2][j]) > reach + m);
+      const Floats reach =
+          Floats(a.half[i1]) * A[i2][j] + Floats(a.half[i2]) * A[i1][j] + b[j1] * A[i][j2] + b[j2] * A[i][j1];
+      apart = apart | (abs(t[i2] * R[i1][j] - t[i1] * R[i2][j]) > reach + m);
     }
   }
-  return apart;
+  return bits(apart);
 }
 
 struct Triangles {

@@ -24,12 +24,13 @@ struct MeshContact {
 
 struct ShapeView {
   const CollisionShape *exact;
-  const BoxNode *nodes;  // null: a convex solid
-  const double *corners;  // of the leaves (BoxTree)
+  const BoxBlock *blocks;
+  const double *corners;  // of the leaves (BoxTree); null: a convex solid, the root is its box
   const float *lanes;
   const float *hull_x, *hull_y, *hull_z;
   float size[3], radius, hull_excess;
   float centre[3], half[3], bounding_radius;  // of the box around it; of its ball about its own centre
+  BoxNode root;
   int hull_count, corner_count;
   ShapeKind kind;
   bool convex, solid;  // solid: a mesh with an inside of its own

@@ -1,4 +1,4 @@
-// Triangles or points in a tree of boxes, aligned with their frame, for pairs of bodies. Immutable once built.
+// Triangles or points in a tree of oriented boxes, for pairs of bodies. Immutable once built.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,11 @@ namespace memetik {
 
 class BoxTree {
  public:
-  // corners: (count, corner_count, 3), three for triangles, one for points.
+  // corners: (count, corner_count, 3), three for triangles, one for points (whose boxes are not turned).
   BoxTree(const double *corners, int64_t count, int corner_count);
 
-  const BoxNode *nodes() const { return nodes_.data(); }
+  const BoxNode &root() const { return root_; }
+  const BoxBlock *blocks() const { return blocks_.data(); }
   int corner_count() const { return corner_count_; }
   // Of the leaves: kLeaf times the corners (corner_count, 3), the last one repeated.
   const double *corners() const { return corners_.data(); }
@@ -21,7 +22,12 @@ class BoxTree {
   const float *lanes() const { return lanes_.data(); }
 
  private:
-  std::vector<BoxNode> nodes_;
+  struct Items;
+  BoxNode enclose(const Items &items, int64_t begin, int64_t end) const;
+  int32_t add_leaf(const Items &items, int64_t begin, int64_t end);
+
+  BoxNode root_;
+  std::vector<BoxBlock> blocks_;
   std::vector<double> corners_;
   std::vector<float> lanes_;
   int corner_count_;

@@ -116,6 +116,19 @@ void CollisionShape::support(const double *d, double *point) const {
   }
 }
 
+void CollisionShape::reduced_support(const double *d, double *point) const {
+  const float x = float(d[0]), y = float(d[1]), z = float(d[2]);
+  // In single precision: the vertex found is one of the set, if not always the very farthest, and the search that asks
+  // notices a step that does not help.
+  float best = -INFINITY;
+  size_t at = 0;
+  for (size_t k = 0; k < hull_x_.size(); ++k) {
+    const float height = x * hull_x_[k] + y * hull_y_[k] + z * hull_z_[k];
+    if (height > best) best = height, at = k;
+  }
+  point[0] = double(hull_x_[at]), point[1] = double(hull_y_[at]), point[2] = double(hull_z_[at]);
+}
+
 void CollisionShape::bound() {
   const auto &size = spec_.size;
   const std::vector<double> &points = spec_.kind == ShapeKind::points ? spec_.vertices : hull_points_;

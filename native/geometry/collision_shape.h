@@ -41,6 +41,8 @@ class CollisionShape {
   double radius() const { return radius_; }
   // The point of the core (of a mesh: of its hull) that lies farthest along a direction.
   void support(const double *direction, double *point) const;
+  // The same of the reduced hull.
+  void reduced_support(const double *direction, double *point) const;
   // Vertices whose hull lies within the hull of the core and nowhere farther than `hull_excess()` inside it; for a
   // curved core (cylinder, cone) around it, with nothing outside.
   const std::vector<float> &hull_x() const { return hull_x_; }
