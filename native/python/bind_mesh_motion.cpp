@@ -7,7 +7,7 @@
 #include "collision/mesh_model.h"
 #include "motion/mesh_motion.h"
 #include "motion/motion_kernel.h"
-#include "motion/planner.h"
+#include "motion/prove_path.h"
 #include "python/bind_common.h"
 #include "python/bindings.h"
 #include "python/interruption.h"
@@ -74,7 +74,8 @@ Array shorten(const MeshMotionModel &model, const ShortcutRequest &request) {
   {
     nb::gil_scoped_release release;
     MeshMotion motion = model.checker();
-    points = shorten_path(motion, request, interrupted_by(nullptr));
+    ProvedQuery proved(motion);
+    points = shorten_path(proved, request, interrupted_by(nullptr));
   }
   if (PyErr_Occurred()) throw nb::python_error();
   return to_array(points.data(), {points.size() / dof, dof});
@@ -134,7 +135,7 @@ void bind_mesh_motion(nb::module_ &m) {
                               "Searches for paths, and proofs that motions are free, in a MeshModel; immutable.")
       .def(nb::init<std::shared_ptr<const MeshModel>>(), "mesh"_a)
       .def("search_path", &search, "request"_a, "stop"_a = nb::none(), "A path, free at samples or proved.")
-      .def("shorten_path", &shorten, "request"_a, "A shorter path (points, dof), free at samples.")
+      .def("shorten_path", &shorten, "request"_a, "A shorter path (points, dof), proved.")
       .def("states", &states, "q"_a, "spread"_a, "out"_a, "The MotionState of each configuration.")
       .def("is_edge_proved", &is_edge_proved, "a"_a, "b"_a, "Whether the straight motion is proved free.")
       .def("blends", &blends, "points"_a, "scale"_a, "largest"_a,

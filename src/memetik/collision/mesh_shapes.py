@@ -1,7 +1,7 @@
 """Shapes as the native exact check wants them: made once per content, kept in memory and on disk.
 
 Primitives stay primitives. A mesh is its triangles, the corners of its hull, and the solid that it encloses. Shapes on
-links also get a cover: balls over the surface that reach no farther than `EXCESS` beyond it, the first filter of a check.
+links also get a cover: balls over the surface that reach no farther than `EXCESS` beyond it, the first filter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memetik.geometry import cache, shapes
 from memetik.geometry.hulls import convex_hull
 from memetik.geometry.mesh_files import load_mesh
 from memetik.geometry.shapes import Mesh, PointCloud, SceneShape, Shape, TriangleMesh, content_key
-from memetik.geometry.tessellate import as_mesh
+from memetik.geometry.tessellate import as_mesh, surface_mesh
 
 EXCESS = 0.02
 """Metres by which balls of a cover may reach beyond the surface: coarse covers filter best per nanosecond."""
@@ -133,7 +133,7 @@ def _cover_primitive(shape: SceneShape, excess: float) -> np.ndarray:
         count = max(1, math.ceil(0.5 * shape.length / math.sqrt(outer**2 - shape.radius**2))) + 1
         height = np.linspace(-0.5 * shape.length, 0.5 * shape.length, count)
         return np.stack([0 * height, 0 * height, height, 0 * height + outer, 0 * height + shape.radius], axis=1)
-    mesh = as_mesh(shape)
+    mesh = surface_mesh(shape) if isinstance(shape, shapes.Cylinder | shapes.Cone) else as_mesh(shape)
     boundary = np.ascontiguousarray(mesh.triangles.reshape(-1, 9))
     return _core.fit_cover(boundary, boundary, excess, _sag(shape, mesh))
 
