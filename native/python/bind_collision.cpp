@@ -193,13 +193,16 @@ void bind_collision(nb::module_ &m) {
           [](PythonCollision *self, std::shared_ptr<const FastCollisionModel> tight,
              std::shared_ptr<const FastCollisionModel> conservative, nb::object exact, double margin) {
             if (!(margin >= 0)) throw std::invalid_argument("margin must not be negative.");
-            new (self) PythonCollision{std::move(tight), std::move(conservative), std::move(exact), margin};
+            std::shared_ptr<const MeshModel> native;
+            if (nb::isinstance<MeshModel>(exact)) native = nb::cast<std::shared_ptr<const MeshModel>>(exact);
+            new (self) PythonCollision{std::move(tight), std::move(conservative), std::move(exact), std::move(native), margin};
           },
           "tight"_a, "conservative"_a, "exact"_a.none(), "margin"_a,
           nb::sig("def __init__(self, tight: FastCollisionModel, conservative: FastCollisionModel, "
-                  "exact: collections.abc.Callable[[numpy.typing.NDArray[numpy.float64]], bool] | None, margin: float) "
+                  "exact: MeshModel | collections.abc.Callable[[numpy.typing.NDArray[numpy.float64]], bool] | None, "
+                  "margin: float) "
                   "-> None"),
-          "exact(q) decides whether q comes nearer than the margin to anything, where the two models disagree.")
+          "exact: decides whether q comes nearer than the margin to anything, where the two models disagree.")
       .def_ro("tight", &PythonCollision::tight)
       .def_ro("conservative", &PythonCollision::conservative)
       .def_ro("exact", &PythonCollision::exact)

@@ -61,7 +61,13 @@ inline CollisionSnapshot to_snapshot(const Problem &problem, const PythonCollisi
     if (size_t(model->robot().axis_count) > axes)
       throw std::invalid_argument("the collision model was made for a robot with more axes.");
   CollisionSnapshot snapshot{collision->tight, collision->conservative, nullptr, collision->margin};
-  if (!collision->exact.is_none())
+  if (collision->native) {
+    if (collision->native->dof() != problem.view().dof)
+      throw std::invalid_argument("the exact collision model was made for a robot with another number of joints.");
+    snapshot.exact = [model = collision->native](const double *q) {
+      return model->with_checker([q](MeshChecker &checker) { return !checker.is_free(q); });
+    };
+  } else if (!collision->exact.is_none())
     snapshot.exact = [&predicates, exact = collision->exact.ptr()](const double *q) {
       return predicates.ask(exact, q, false);
     };

@@ -16,6 +16,7 @@ from memetik.errors import InvalidInputError, MissingExtraError
 if TYPE_CHECKING:
     from memetik.collision.allowed_pairs import Pairs
     from memetik.collision.exact import CollisionModel
+    from memetik.collision.mesh_checker import MeshChecker
     from memetik.geometry.distance_field import DistanceField
     from memetik.geometry.openings import Opening, Openings
     from memetik.robot.robot import Robot
@@ -65,6 +66,7 @@ class CollisionContext:
         self.conservative = FastModel(robot, scene, "conservative", allowed=self.allowed, self_collision=self_collision)
         self.preparation_time = 0.0
         self._exact: CollisionModel | None = None
+        self._native: MeshChecker | None = None
         self._seen: SceneSnapshot | None = None
         self._openings: list[tuple[np.ndarray, Openings]] = []
         self._prepare(begin)
@@ -80,7 +82,7 @@ class CollisionContext:
 
     @property
     def exact(self) -> CollisionModel:
-        """The exact model (coal)."""
+        """The exact model for distances and contacts (coal)."""
         if self._exact is None:
             from memetik.collision.exact import CollisionModel
 
@@ -88,15 +90,27 @@ class CollisionContext:
             self._exact = CollisionModel(self.robot, around, allowed=self.allowed, self_collision=own)
         return self._exact
 
+    @property
+    def native(self) -> MeshChecker:
+        """The exact check in the core."""
+        if self._native is None:
+            from memetik.collision.mesh_checker import MeshChecker
+
+            own = self.self_collision
+            self._native = MeshChecker(
+                self.robot, self.scene, allowed=self.allowed, self_collision=own, margin=self.margin
+            )
+        return self._native
+
     def in_collision(self, q: np.ndarray) -> bool:
-        """Whether a configuration comes nearer than the margin to anything, by the exact model."""
-        return bool(self.exact.collides(q, self.margin))
+        """Whether a configuration comes nearer than the margin to anything, by exact geometry."""
+        return bool(self.native.collides(q))
 
     def snapshot(self) -> _core.CollisionSnapshot:
         """The scene as it is now, for the core: the two fast models, the exact check and the margin."""
         if self.scene is not None and self.scene.snapshot() is not self._seen:
             self._prepare(time.perf_counter())
-        return _core.CollisionSnapshot(self.tight.core, self.conservative.core, self.in_collision, self.margin)
+        return _core.CollisionSnapshot(self.tight.core, self.conservative.core, self.native.core, self.margin)
 
     @property
     def has_openings(self) -> bool:
@@ -124,8 +138,7 @@ class CollisionContext:
         objects = EMPTY.objects if self._seen is None else self._seen.objects
         found = [(objects[name].pose, openings_of(objects[name], field)) for name, field in self.tight.fields.items()]
         self._openings = [(pose, openings) for pose, openings in found if openings]
-        with contextlib.suppress(MissingExtraError):  # raised where exact geometry has to decide
-            self.exact.prepare()
+        _ = self.native.core
         spent = time.perf_counter() - begin
         self.preparation_time += spent
         level = logging.INFO if spent > 0.1 else logging.DEBUG

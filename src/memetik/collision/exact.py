@@ -20,6 +20,7 @@ from memetik.collision.allowed_pairs import PairRule, Pairs, checked_pairs, defa
 from memetik.collision.bodies import body_geometry, coal
 from memetik.collision.layout import Body, Layout, Scratch
 from memetik.collision.link_padding import link_padding
+from memetik.collision.mesh_checker import MeshChecker
 from memetik.collision.pairs import Separation
 from memetik.errors import InvalidInputError, UnknownNameError, suggest
 from memetik.scene.scene import EMPTY, Scene, SceneSnapshot
@@ -95,22 +96,22 @@ class CollisionModel:
         self._options = (allowed, padding, self_collision)
         self._lock, self._local = threading.Lock(), threading.local()
         self._layout: Layout | None = None
+        self._native: MeshChecker | None = None
         self._warned: set[str] = set()
         self._current()
 
     # answers
 
     def collides(self, q: ArrayLike, margin: float = 0.0) -> Any:
-        """Whether a configuration (dof,) comes nearer than `margin` to anything; for (N, dof) an array (N,)."""
-        layout, q = self._current(), self._checked(q)
-        scratch = self._scratch(layout)
-        if q.ndim == 1:
-            return scratch.first_collision(self._poses(layout, q), margin) is not None
-        answers = np.zeros(len(q), dtype=bool)
-        for start in range(0, len(q), _CHUNK):
-            poses = self._poses(layout, q[start : start + _CHUNK])
-            answers[start : start + _CHUNK] = scratch.collide_each(poses, margin)
-        return answers
+        """Whether a configuration (dof,) comes nearer than `margin` to anything; for (N, dof) an array (N,).
+
+        One configuration is asked of coal, many of the native check (`mesh_checker`), which says the same.
+        """
+        q = self._checked(q)
+        if q.ndim == 2:
+            return self._native_checker().collides(q, margin)
+        layout = self._current()
+        return self._scratch(layout).first_collision(self._poses(layout, q), margin) is not None
 
     def colliding_pair(self, q: ArrayLike) -> tuple[str, str] | None:
         """The names of the first pair found in collision, None where there is none."""
@@ -310,6 +311,15 @@ class CollisionModel:
             for b in range(a + 1, len(bodies))
             if axes[a] != axes[b] and rule.checks(bodies[a].name, bodies[b].name)
         ]
+
+    def _native_checker(self) -> MeshChecker:
+        with self._lock:
+            if self._native is None:
+                _, padding, own = self._options
+                self._native = MeshChecker(
+                    self.robot, self.scene, allowed=self._allowed, padding=padding, self_collision=own
+                )
+            return self._native
 
     def _scratch(self, layout: Layout) -> Scratch:
         scratch = getattr(self._local, "scratch", None)

@@ -160,13 +160,6 @@ class Scratch:
         """For poses (N, moving, 4, 4): each configuration's, and the pairs whose boxes come too close there."""
         return [(poses[row], np.flatnonzero(close)) for row, close in enumerate(self._close(poses))]
 
-    def collide_each(self, poses: np.ndarray, margin: float = 0.0) -> np.ndarray:
-        """Whether each of N configurations, by poses (N, moving, 4, 4), comes nearer than `margin` to anything."""
-        answers = np.zeros(len(poses), dtype=bool)
-        for row, close in enumerate(self._close(poses, margin)):
-            answers[row] = self._first(poses[row], np.flatnonzero(close), margin) is not None
-        return answers
-
     def first_collision(self, poses: np.ndarray, margin: float = 0.0) -> int | None:
         """A pair that comes nearer than `margin` at poses (moving, 4, 4), None where none does."""
         self._centres, self._halves = self.layout.boxes(poses)

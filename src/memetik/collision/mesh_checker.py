@@ -18,6 +18,7 @@ from memetik.collision.link_padding import link_padding
 from memetik.collision.mesh_shapes import collision_shape
 from memetik.errors import UnknownNameError
 from memetik.scene.scene import EMPTY, Scene, SceneSnapshot
+from memetik.scene.scene_object import ordered_pair
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -60,6 +61,9 @@ class MeshChecker:
         self._seen: SceneSnapshot | None = None
         self._core: _core.MeshModel | None = None
         self._body_names: list[str] = []
+        self._pairs: list[tuple[int, int]] = []
+        self._checked = np.zeros(0, dtype=np.uint8)
+        self._shapes: list[_core.CollisionShape] = []
         self._object_names: list[str] = []
         self.core  # noqa: B018 - prepared now, not at the first question
 
@@ -73,10 +77,16 @@ class MeshChecker:
                 self._seen = snapshot
             return self._core
 
-    def collides(self, q: ArrayLike) -> np.ndarray | bool:
-        """Whether a configuration (dof,) comes nearer than the margin to anything; for (N, dof) an array (N,)."""
+    def collides(self, q: ArrayLike, margin: float | None = None) -> np.ndarray | bool:
+        """Whether a configuration (dof,) comes nearer than the margin to anything; for (N, dof) an array (N,).
+
+        margin: another one than that of the checker.
+        """
         array = np.ascontiguousarray(self.robot.check_q(q), dtype=float)
-        answers = self.core.collides(np.atleast_2d(array))
+        core = self.core
+        if margin is not None and margin != self.margin:
+            core = self._model(core.robot, core.scene, float(margin))
+        answers = core.collides(np.atleast_2d(array))
         return answers if array.ndim == 2 else bool(answers[0])
 
     def edge_free(self, a: ArrayLike, b: ArrayLike, resolution: float = 100.0) -> np.ndarray | bool:
@@ -100,6 +110,11 @@ class MeshChecker:
             return None
         body, other, with_object = found
         return self._body_names[body], (self._object_names if with_object else self._body_names)[other]
+
+    def pair_names(self) -> Pairs:
+        """The pairs of links and attached objects that are checked, each in alphabetical order."""
+        _ = self.core
+        return frozenset(ordered_pair(self._body_names[a], self._body_names[b]) for a, b in self._pairs)
 
     # inside
 
@@ -139,18 +154,18 @@ class MeshChecker:
             if axes[a] != axes[b] and rule.checks(names[a], names[b])
         ]
         checked = np.array([[rule.checks(a, b) for b in self._object_names] for a in names], dtype=np.uint8)
-        self._body_names = names
+        self._body_names, self._pairs = names, pairs
         self._shapes = [entry[0] for entry in (*bodies, *objects)]  # kept: shapes are shared while anything uses them
         robot = _core.MeshRobot.build(
             self.robot.core, bodies, np.array(pairs, dtype=np.int32).reshape(-1, 2), self._slides()
         )
         scene = _core.MeshScene.build(robot, objects)
-        return self._model(robot, scene, np.ascontiguousarray(checked.reshape(-1)))
+        self._checked = np.ascontiguousarray(checked.reshape(-1))
+        return self._model(robot, scene, self.margin)
 
-    def _model(self, robot: _core.MeshRobot, scene: _core.MeshScene, checked: np.ndarray) -> _core.MeshModel:
-        self._checked = checked
+    def _model(self, robot: _core.MeshRobot, scene: _core.MeshScene, margin: float) -> _core.MeshModel:
         return _core.MeshModel.build(
-            robot, scene, margin=self.margin, environment=True, self_collision=True, checked=checked
+            robot, scene, margin=margin, environment=True, self_collision=True, checked=self._checked
         )
 
     def _moved(self, snapshot: SceneSnapshot) -> _core.MeshModel | None:
@@ -161,7 +176,7 @@ class MeshChecker:
         for number, name in enumerate(self._object_names):
             if snapshot.objects[name] is not self._seen.objects[name]:
                 scene = scene.moved(number, np.ascontiguousarray(snapshot.objects[name].pose[:3]))
-        return self._model(self._core.robot, scene, self._checked)
+        return self._model(self._core.robot, scene, self.margin)
 
     def _slides(self) -> np.ndarray:
         reach = np.maximum(np.abs(self.robot.lower), np.abs(self.robot.upper))

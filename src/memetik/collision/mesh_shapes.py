@@ -1,7 +1,7 @@
 """Shapes as the native exact check wants them: made once per content, kept in memory and on disk.
 
 Primitives stay primitives. A mesh is its triangles, the corners of its hull, and the solid that it encloses. Shapes on
-links also get a cover: balls over the surface that reach no farther than `EXCESS` beyond it, the first filter.
+links also get a cover: balls over the surface that reach no farther than `EXCESS` beyond it, the first filter of a check.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from memetik.geometry import cache, shapes
 from memetik.geometry.hulls import convex_hull
 from memetik.geometry.mesh_files import load_mesh
 from memetik.geometry.shapes import Mesh, PointCloud, SceneShape, Shape, TriangleMesh, content_key
-from memetik.geometry.tessellate import as_mesh, surface_mesh
+from memetik.geometry.tessellate import as_mesh
 
 EXCESS = 0.02
 """Metres by which balls of a cover may reach beyond the surface: coarse covers filter best per nanosecond."""
 
 _NONE = np.zeros((0, 3))
+_SIDES = 32  # of the triangles that stand for round shapes when they are covered
 
 
 def collision_shape(
@@ -133,17 +134,25 @@ def _cover_primitive(shape: SceneShape, excess: float) -> np.ndarray:
         count = max(1, math.ceil(0.5 * shape.length / math.sqrt(outer**2 - shape.radius**2))) + 1
         height = np.linspace(-0.5 * shape.length, 0.5 * shape.length, count)
         return np.stack([0 * height, 0 * height, height, 0 * height + outer, 0 * height + shape.radius], axis=1)
-    mesh = surface_mesh(shape) if isinstance(shape, shapes.Cylinder | shapes.Cone) else as_mesh(shape)
-    boundary = np.ascontiguousarray(mesh.triangles.reshape(-1, 9))
-    return _core.fit_cover(boundary, boundary, excess, _sag(shape, mesh))
+    if isinstance(shape, shapes.Cylinder | shapes.Cone):
+        triangles, sag = _round_triangles(shape)
+    else:
+        triangles, sag = as_mesh(shape).triangles, 0.0
+    boundary = np.ascontiguousarray(triangles.reshape(-1, 9))
+    return _core.fit_cover(boundary, boundary, excess, sag)
 
 
-def _sag(shape: SceneShape, mesh: TriangleMesh) -> float:
-    """How far a primitive reaches beyond its triangles: their corners lie on it."""
-    if not isinstance(shape, shapes.Cylinder | shapes.Cone):
-        return 0.0
-    middles = 0.5 * (mesh.triangles + np.roll(mesh.triangles, 1, axis=1)).reshape(-1, 3)
-    rim = np.abs(middles[:, 2]) >= 0.5 * shape.length * (1.0 - 1e-9)
-    across = np.linalg.norm(middles[rim, :2], axis=1)
-    chords = across[across > 0.8 * shape.radius]
-    return float(shape.radius - chords.min()) + 1e-9 if len(chords) else 0.2 * shape.radius
+def _round_triangles(shape: shapes.Cylinder | shapes.Cone) -> tuple[np.ndarray, float]:
+    """Triangles (T, 3, 3) with corners on a round shape, and how far it reaches beyond them."""
+    angles = np.linspace(0.0, 2.0 * np.pi, _SIDES + 1)
+    rim = shape.radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    low, high = (np.column_stack([rim, np.full(len(rim), z)]) for z in (-0.5 * shape.length, 0.5 * shape.length))
+    if isinstance(shape, shapes.Cone):
+        high = np.zeros_like(high) + (0.0, 0.0, 0.5 * shape.length)
+    bottom, top = (np.zeros((_SIDES, 3)) + (0.0, 0.0, z) for z in (-0.5 * shape.length, 0.5 * shape.length))
+    a, b, c, d = low[:-1], low[1:], high[:-1], high[1:]
+    faces = [(a, b, d), (b, a, bottom)]
+    if isinstance(shape, shapes.Cylinder):
+        faces += [(a, d, c), (c, d, top)]
+    triangles = np.concatenate([np.stack(corners, axis=1) for corners in faces])
+    return triangles, shape.radius * (1.0 - math.cos(math.pi / _SIDES)) + 1e-9
