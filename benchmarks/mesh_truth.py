@@ -65,9 +65,7 @@ class Reference:
         folders = [str(parent) for parent in list(path.parents)[:6]]
         self.model = pin.buildModelFromUrdf(str(path))
         self.data = self.model.createData()
-        self.geometry = pin.buildGeomFromUrdf(
-            self.model, str(path), pin.GeometryType.COLLISION, package_dirs=folders
-        )
+        self.geometry = pin.buildGeomFromUrdf(self.model, str(path), pin.GeometryType.COLLISION, package_dirs=folders)
         self.places = self.geometry.createData()
         self.spread, self.offsets = np.zeros((self.model.nv, robot.dof)), np.zeros(self.model.nv)
         for name, coupling in robot.couplings.items():
@@ -85,7 +83,9 @@ class Reference:
             for b in range(a + 1, count)
             if tuple(sorted((self.links[a], self.links[b]))) in pairs
         ]
-        self.objects = [(_coal_shape(item.shape), coal.Transform3s(item.pose[:3, :3], item.pose[:3, 3])) for item in scene]
+        self.objects = [
+            (_coal_shape(item.shape), coal.Transform3s(item.pose[:3, :3], item.pose[:3, 3])) for item in scene
+        ]
         fixed = {name for name, axis in zip(robot.links, robot.tree.link_axes, strict=True) if axis < 0}
         self.moving = [k for k, link in enumerate(self.links) if link not in fixed]
 
@@ -255,7 +255,9 @@ def main() -> int:
     parser.add_argument("--configurations", type=int, default=500, help="of a robot in a scene")
     parser.add_argument("--robots", nargs="+", default=list(ROBOTS), choices=list(ROBOTS))
     given = parser.parse_args()
-    print(f"{'robot':12} {'scene':6} {'asked':>6} {'colliding':>10} {'differ by < 2 um':>17} {'enclosed':>9} {'wrong':>6}")
+    print(
+        f"{'robot':12} {'scene':6} {'asked':>6} {'colliding':>10} {'differ by < 2 um':>17} {'enclosed':>9} {'wrong':>6}"
+    )
     total = Count()
     for name in given.robots:
         for kind in ("self", "boxes", "mixed", "mesh"):

@@ -112,7 +112,10 @@ class PathSearch {
       result.nodes += found.nodes;
       ++result.tries;
       if (found.end == PlannerEnd::interrupted) return found.end;
-      if (found.end != PlannerEnd::found) continue;
+      if (found.end != PlannerEnd::found) {
+        query_.relax();
+        continue;
+      }
       result.points.swap(found.points);
       result.goal = found.goal;
       return PlannerEnd::found;

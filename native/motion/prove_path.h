@@ -14,6 +14,7 @@ class ProvedQuery final : public MotionQuery {
     return memetik::is_edge_free(query_, EdgeTest::proved, a, b);
   }
   bool is_edge_proved(const double *, const double *) override { return true; }
+  void relax() override { query_.relax(); }
   int64_t checks() const override { return query_.checks(); }
 
  private:

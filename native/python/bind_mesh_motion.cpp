@@ -26,7 +26,13 @@ struct MeshMotionModel {
   std::shared_ptr<const MeshModel> mesh;
 
   size_t dof() const { return size_t(mesh->dof()); }
-  MeshMotion checker(const MeshMotionOptions &options = {}) const { return {mesh->checker(), options}; }
+  MeshMotion checker() const { return {mesh->checker(), nullptr, {}}; }
+  // For a search: with a checker that keeps some clearance.
+  MeshMotion searcher(const MeshMotionOptions &options) const {
+    MeshCheckOptions wide = mesh->options();
+    wide.margin += options.clearance;
+    return {mesh->checker(), std::make_unique<MeshChecker>(mesh->robot(), mesh->scene(), wide), options};
+  }
 };
 
 size_t row_count(const Rows &array) { return array.ndim() == 0 ? 0 : array.shape(0); }
@@ -54,7 +60,7 @@ PathResult search(const MeshMotionModel &model, const PathRequest &request, cons
     nb::gil_scoped_release release;
     MeshMotionOptions options;
     options.resolution = request.resolution;
-    MeshMotion motion = model.checker(options);
+    MeshMotion motion = model.searcher(options);
     std::vector<uint8_t> moving(model.dof());
     for (size_t k = 0; k < moving.size(); ++k) {
       moving[k] = request.upper[k] > request.lower[k];
@@ -62,6 +68,9 @@ PathResult search(const MeshMotionModel &model, const PathRequest &request, cons
         moving[k] |= request.goals[g] != request.start[k];
     }
     motion.hold(request.start.data(), moving);
+    std::vector<double> ends = request.start;
+    ends.insert(ends.end(), request.goals.begin(), request.goals.end());
+    motion.set_ends(ends.data(), ends.size() / moving.size());
     result = search_path(motion, request, interrupted_by(stop));
   }
   return raise_interrupts(std::move(result));

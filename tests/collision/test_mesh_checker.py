@@ -77,9 +77,22 @@ def _scene(kind: str) -> mk.Scene:
     return scene
 
 
-KINDS = (
-    "none box cylinder sphere capsule cone hull solid shell points plane heights voxels padded".split()
-)  # every shape that a scene may hold
+KINDS = [
+    "none",
+    "box",
+    "cylinder",
+    "sphere",
+    "capsule",
+    "cone",
+    "hull",
+    "solid",
+    "shell",
+    "points",
+    "plane",
+    "heights",
+    "voxels",
+    "padded",
+]  # every shape that a scene may hold
 
 
 def _near_contact(checker: MeshChecker, robot: mk.Robot, count: int) -> np.ndarray:

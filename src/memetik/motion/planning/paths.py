@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from memetik import _core
 from memetik.errors import InvalidInputError, suggest
 from memetik.motion.planning.free_space import OpenSpace
-from memetik.motion.timing.limits import MotionLimits
+from memetik.motion.timing.limits import own_limits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -165,7 +165,7 @@ def planner_names() -> list[str]:
 
 def path_cost(robot: Robot, points: np.ndarray) -> float:
     """Seconds that a path takes at least: every segment with its slowest joint at full velocity."""
-    return float((np.abs(np.diff(points, axis=0)) / MotionLimits.of(robot).velocity).max(axis=1).sum())
+    return float((np.abs(np.diff(points, axis=0)) / own_limits(robot).velocity).max(axis=1).sum())
 
 
 def shorten(space: OpenSpace, points: ArrayLike, *, timeout: float = 1.0, checks: int | None = None) -> np.ndarray:
@@ -182,6 +182,7 @@ def shorten(space: OpenSpace, points: ArrayLike, *, timeout: float = 1.0, checks
     return space.shorten_path(_core.ShortcutRequest(points=rows, weights=weights, seconds=float(timeout), **bounds))
 
 
+@lru_cache(maxsize=64)
 def _weights(robot: Robot) -> np.ndarray:
     return np.where(robot.turning, 1.0, 2.0)
 
@@ -209,8 +210,15 @@ def _problem(space: OpenSpace, given: ArrayLike, wanted: GoalSet) -> PathProblem
 
 def _limbs(robot: Robot, moving: np.ndarray) -> np.ndarray:
     """Per entry of q: whether it moves a tip that one of these entries moves. Fingers do not: they stay as they are."""
-    chains = [robot.moves(tip) for tip in robot.tips]
-    return np.any([chain for chain in chains if (chain & moving).any()] or [moving], axis=0)
+    chains = _tip_chains(robot)
+    touched = chains[(chains & moving).any(axis=1)]
+    return touched.any(axis=0) if len(touched) else moving
+
+
+@lru_cache(maxsize=64)
+def _tip_chains(robot: Robot) -> np.ndarray:
+    """(tips, dof) which entries of q move each tip."""
+    return np.array([robot.moves(tip) for tip in robot.tips], dtype=bool).reshape(-1, robot.dof)
 
 
 def _search(
@@ -245,9 +253,12 @@ def _search(
             problem = replace(problem, goals=np.concatenate([problem.goals, more(attempt)]))
 
 
+_OWN_PLANNERS = frozenset(_core.planner_names())
+
+
 def _planner(name: str) -> PlannerRun:
     plain = name.lower()
-    if plain.removesuffix(EXACT) in _core.planner_names():
+    if plain.removesuffix(EXACT) in _OWN_PLANNERS:
         return partial(_native, plain.removesuffix(EXACT), plain.endswith(EXACT))
     if plain.startswith("ompl:"):
         from memetik.motion.planning.ompl_planners import ompl_planner
@@ -267,7 +278,7 @@ def _native(name: str, exact: bool, problem: PathProblem, share: Share, options:
         lower=problem.lower,
         upper=problem.upper,
         weights=problem.weights,
-        velocity=MotionLimits.of(robot).velocity if options.choose == "best" else np.empty(0),
+        velocity=own_limits(robot).velocity if options.choose == "best" else np.empty(0),
         range=0.5 * RANGE if many else RANGE,
         resolution=2.0 * RESOLUTION if many else RESOLUTION,
         simplify=options.smooth,
@@ -309,7 +320,7 @@ _REASONS = {
 def straight_path(problem: PathProblem) -> PathResult | None:
     """The straight motion to the goal that is reached soonest, of those to which it is proved free quickly."""
     start, goals = problem.start, problem.goals
-    seconds = (np.abs(goals - start) / MotionLimits.of(problem.robot).velocity).max(axis=1)
+    seconds = (np.abs(goals - start) / own_limits(problem.robot).velocity).max(axis=1)
     for index in np.argsort(seconds, kind="stable").tolist():
         if problem.space.quick_edge(start, goals[index]):
             points = np.stack([start, goals[index]])
