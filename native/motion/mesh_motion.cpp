@@ -4,11 +4,47 @@
 #include <cmath>
 
 namespace memetik {
+namespace {
 
-MeshMotion::MeshMotion(std::unique_ptr<MeshChecker> checker, const MeshMotionOptions &options)
-    : checker_(std::move(checker)), options_(options) {
+constexpr int kLookFrom = 3;  // halvings after which middles are looked at for themselves
+
+}  // namespace
+
+MeshMotion::MeshMotion(std::unique_ptr<MeshChecker> checker, std::unique_ptr<MeshChecker> wide,
+                       const MeshMotionOptions &options)
+    : checker_(std::move(checker)), wide_(std::move(wide)), options_(options) {
   q_.resize(size_t(kMeshLanes * checker_->dof()));
   spread_.resize(q_.size());
+}
+
+void MeshMotion::hold(const double *q, const std::vector<uint8_t> &moving) {
+  checker_->hold(q, moving.data());
+  if (wide_) wide_->hold(q, moving.data());
+}
+
+void MeshMotion::set_ends(const double *rows, size_t count) {
+  const size_t dof = size_t(checker_->dof());
+  tight_.clear();
+  for (size_t i = 0; wide_ && i < count; ++i)
+    if (!wide_->is_free(rows + i * dof)) tight_.insert(tight_.end(), rows + i * dof, rows + (i + 1) * dof);
+}
+
+void MeshMotion::relax() {
+  if (!wide_) return;
+  wide_checks_ = wide_->checks();
+  wide_.reset();
+}
+
+bool MeshMotion::is_tight(const double *q) const {
+  const size_t dof = size_t(checker_->dof());
+  for (size_t i = 0; i < tight_.size(); i += dof)
+    if (std::equal(q, q + dof, tight_.begin() + long(i))) return true;
+  return false;
+}
+
+bool MeshMotion::is_edge_free(const double *a, const double *b) {
+  const bool wide = wide_ && (tight_.empty() || !(is_tight(a) || is_tight(b)));
+  return (wide ? wide_ : checker_)->is_edge_free(a, b, options_.resolution);
 }
 
 // Halves [0, 1] until every part is proved, one of their middles collides, or the bounds are reached.
@@ -31,8 +67,8 @@ bool MeshMotion::prove(double length, const Place &place) {
       }
       const unsigned left = checker_->unproved(q_.data(), spread_.data(), count);
       if (left == 0) continue;
-      // What collides in its middle need not be divided any further.
-      if (checker_->check(q_.data(), count, true) != 0) return false;
+      // What collides in its middle need not be divided any further; that is rare, as samples were free.
+      if (depth >= kLookFrom && checker_->check(q_.data(), count, true) != 0) return false;
       for (int lane = 0; lane < count; ++lane)
         if (left >> lane & 1)
           for (const double side : {-0.5, 0.5}) next_.push_back(pending_[n + size_t(lane)] + side * half);

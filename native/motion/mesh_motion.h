@@ -11,27 +11,34 @@
 namespace memetik {
 
 struct MeshMotionOptions {
-  double resolution = 32;     // samples per unit of |b - a| of a motion that a search asks about
-  double first_step = 0.125;  // in the norm of q: the first intervals of a proof
-  int depth = 14;             // how often an interval is halved before it is given up
+  double resolution = 32;      // samples per unit of |b - a| of a motion that a search asks about
+  double clearance = 2e-3;     // metres beyond the margin that a search keeps where it can
+  double first_step = 0.0625;  // in the norm of q: the first intervals of a proof
+  int depth = 14;              // how often an interval is halved before it is given up
   int most_intervals = 20'000;
 };
 
 // One thread's questions.
+//
+// Paths that are made as short as samples allow pass obstacles at a hair's breadth: proofs of them are long, or fail.
+// So a search keeps a small clearance beyond the margin, by a checker of its own, unless it finds nothing that way;
+// motions to and from ends that have less clearance are the exception.
 class MeshMotion final : public MotionQuery, public CurveQuery {
  public:
   MeshMotion(MeshMotion &&) = default;
-  MeshMotion(std::unique_ptr<MeshChecker> checker, const MeshMotionOptions &options);
+  // wide: as `checker`, with some clearance beyond its margin; or null.
+  MeshMotion(std::unique_ptr<MeshChecker> checker, std::unique_ptr<MeshChecker> wide, const MeshMotionOptions &options);
 
   // Joints that stay as they are in q (dof) from now on cost nothing.
-  void hold(const double *q, const std::vector<uint8_t> &moving) { checker_->hold(q, moving.data()); }
+  void hold(const double *q, const std::vector<uint8_t> &moving);
+  // The start and the goals of a search, (count, dof).
+  void set_ends(const double *rows, size_t count);
 
   int dof() const override { return checker_->dof(); }
-  int64_t checks() const override { return checker_->checks(); }
+  int64_t checks() const override { return checker_->checks() + (wide_ ? wide_->checks() : wide_checks_); }
   bool is_free(const double *q) override { return checker_->is_free(q); }
-  bool is_edge_free(const double *a, const double *b) override {
-    return checker_->is_edge_free(a, b, options_.resolution);
-  }
+  bool is_edge_free(const double *a, const double *b) override;
+  void relax() override;
   bool is_edge_proved(const double *a, const double *b) override;
   bool is_curve_proved(const double *a, const double *b, const double *c) override;
 
@@ -39,8 +46,12 @@ class MeshMotion final : public MotionQuery, public CurveQuery {
   template <class Place>
   bool prove(double length, const Place &place);
 
-  std::unique_ptr<MeshChecker> checker_;
+  bool is_tight(const double *q) const;
+
+  std::unique_ptr<MeshChecker> checker_, wide_;
   MeshMotionOptions options_;
+  std::vector<double> tight_;  // ends that have less clearance
+  int64_t wide_checks_ = 0;
   std::vector<double> pending_, next_, q_, spread_;
 };
 

@@ -13,6 +13,8 @@ class MotionQuery {
   virtual bool is_edge_free(const double *a, const double *b) = 0;
   // Whether it is proved free between samples too. Asked about motions that is_edge_free lets pass.
   virtual bool is_edge_proved(const double *a, const double *b) = 0;
+  // A search found nothing: what was asked for its convenience, such as a clearance, is given up.
+  virtual void relax() {}
   // Configurations looked at so far.
   virtual int64_t checks() const = 0;
 };

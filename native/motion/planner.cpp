@@ -112,7 +112,10 @@ class PathSearch {
       result.nodes += found.nodes;
       ++result.tries;
       if (found.end == PlannerEnd::interrupted) return found.end;
-      if (found.end != PlannerEnd::found) continue;
+      if (found.end != PlannerEnd::found) {
+        query_.relax();
+        continue;
+      }
       result.points.swap(found.points);
       result.goal = found.goal;
       return PlannerEnd::found;
@@ -168,11 +171,17 @@ void check_request(const PathRequest &request) {
   if (request.goal_count() < 1) throw std::invalid_argument("goals must hold at least one configuration.");
   check_numbers(request.goals, "goals", size_t(request.goal_count()) * dof);
   if (request.first_try < 1) throw std::invalid_argument("first_try must be positive.");
+  if (!(request.resolution > 0 && request.resolution <= 1e6))
+    throw std::invalid_argument("resolution must be positive, at most 1e6.");
   if (!(request.range > 0)) throw std::invalid_argument("range must be positive.");
 }
 
 PathResult search_path(MotionQuery &query, const PathRequest &request, const Interrupted &interrupted) {
   check_request(request);
+  if (request.prove_edges) {
+    ProvedQuery proved(query);
+    return PathSearch(proved, request, interrupted).run();
+  }
   return PathSearch(query, request, interrupted).run();
 }
 

@@ -26,8 +26,10 @@ struct PathRequest {
   std::vector<double> weights;        // of joints in distances
   std::vector<double> velocity;       // (dof) or empty: by which goals are compared; empty takes the first one reached
   double range = 1.0;                 // longest step of a tree, in weighted distance
+  double resolution = 32.0;           // samples per unit of |b - a| where motions are looked at by samples
   double local_share = 0.0;           // of the samples that are drawn around the tree instead of from the whole box
   bool simplify = true;               // whether to shorten and smooth the path that was found
+  bool prove_edges = false;           // whether the search itself takes proved motions only
   bool prove = true;                  // whether every segment is to be proved, and repaired where it is not
   double seconds = 1.0;               // bounds on time ...
   int64_t checks = int64_t(1) << 60;  // ... and on work: configurations looked at and samples drawn

@@ -11,21 +11,6 @@ constexpr double kFirstRoom = 0.4;       // weighted distance beyond the replace
 constexpr int64_t kFirstRepair = 2'000;  // work of a first repair; each further one of a part may take four times it
 constexpr int kRepairsInPart = 6;        // after which the whole path is searched anew with proved motions
 
-// Of another query, the motions that are proved.
-class ProvedQuery final : public MotionQuery {
- public:
-  explicit ProvedQuery(MotionQuery &query) : query_(query) {}
-  bool is_free(const double *q) override { return query_.is_free(q); }
-  bool is_edge_free(const double *a, const double *b) override {
-    return memetik::is_edge_free(query_, EdgeTest::proved, a, b);
-  }
-  bool is_edge_proved(const double *, const double *) override { return true; }
-  int64_t checks() const override { return query_.checks(); }
-
- private:
-  MotionQuery &query_;
-};
-
 class PathProof {
  public:
   PathProof(MotionQuery &query, const PathRequest &request, const MovingJoints &joints, SearchBudget &budget,

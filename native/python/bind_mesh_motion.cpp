@@ -1,5 +1,4 @@
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
@@ -8,7 +7,7 @@
 #include "collision/mesh_model.h"
 #include "motion/mesh_motion.h"
 #include "motion/motion_kernel.h"
-#include "motion/planner.h"
+#include "motion/prove_path.h"
 #include "python/bind_common.h"
 #include "python/bindings.h"
 #include "python/gil.h"
@@ -23,19 +22,19 @@ using Rows = Input<double>;
 
 // Motions of a robot in a MeshModel.
 struct MeshMotionModel {
+  explicit MeshMotionModel(std::shared_ptr<const MeshModel> mesh_) : mesh(std::move(mesh_)) {}
+
   std::shared_ptr<const MeshModel> mesh;
-  MeshMotionOptions options;
 
   size_t dof() const { return size_t(mesh->dof()); }
-  MeshMotion checker() const { return {mesh->checker(), options}; }
+  MeshMotion checker() const { return {mesh->checker(), nullptr, {}}; }
+  // For a search: with a checker that keeps some clearance.
+  MeshMotion searcher(const MeshMotionOptions &options) const {
+    MeshCheckOptions wide = mesh->options();
+    wide.margin += options.clearance;
+    return {mesh->checker(), std::make_unique<MeshChecker>(mesh->robot(), mesh->scene(), wide), options};
+  }
 };
-
-MeshMotionModel make_model(std::shared_ptr<const MeshModel> mesh, double resolution) {
-  if (!(resolution > 0 && resolution <= 1e6)) throw std::invalid_argument("resolution must be positive, at most 1e6.");
-  MeshMotionModel model{std::move(mesh), {}};
-  model.options.resolution = resolution;
-  return model;
-}
 
 size_t row_count(const Rows &array) { return array.ndim() == 0 ? 0 : array.shape(0); }
 
@@ -60,7 +59,9 @@ PathResult search(const MeshMotionModel &model, const PathRequest &request, cons
   PathResult result;
   {
     const ReleasedGil released;
-    MeshMotion motion = model.checker();
+    MeshMotionOptions options;
+    options.resolution = request.resolution;
+    MeshMotion motion = model.searcher(options);
     std::vector<uint8_t> moving(model.dof());
     for (size_t k = 0; k < moving.size(); ++k) {
       moving[k] = request.upper[k] > request.lower[k];
@@ -68,6 +69,9 @@ PathResult search(const MeshMotionModel &model, const PathRequest &request, cons
         moving[k] |= request.goals[g] != request.start[k];
     }
     motion.hold(request.start.data(), moving);
+    std::vector<double> ends = request.start;
+    ends.insert(ends.end(), request.goals.begin(), request.goals.end());
+    motion.set_ends(ends.data(), ends.size() / moving.size());
     result = search_path(motion, request, interrupted_by(stop));
   }
   return raise_interrupts(std::move(result));
@@ -80,7 +84,8 @@ Array shorten(const MeshMotionModel &model, const ShortcutRequest &request) {
   {
     const ReleasedGil released;
     MeshMotion motion = model.checker();
-    points = shorten_path(motion, request, interrupted_by(nullptr));
+    ProvedQuery proved(motion);
+    points = shorten_path(proved, request, interrupted_by(nullptr));
   }
   if (PyErr_Occurred()) throw nb::python_error();
   return to_array(points.data(), {points.size() / dof, dof});
@@ -138,12 +143,9 @@ Array blends(const MeshMotionModel &model, Rows points, Rows scale, double large
 void bind_mesh_motion(nb::module_ &m) {
   nb::class_<MeshMotionModel>(m, "MeshMotionModel",
                               "Searches for paths, and proofs that motions are free, in a MeshModel; immutable.")
-      .def(nb::new_([](std::shared_ptr<const MeshModel> mesh, double resolution) {
-             return std::make_unique<MeshMotionModel>(make_model(std::move(mesh), resolution));
-           }),
-           "mesh"_a, "resolution"_a)
+      .def(nb::init<std::shared_ptr<const MeshModel>>(), "mesh"_a)
       .def("search_path", &search, "request"_a, "stop"_a = nb::none(), "A path, free at samples or proved.")
-      .def("shorten_path", &shorten, "request"_a, "A shorter path (points, dof), free at samples.")
+      .def("shorten_path", &shorten, "request"_a, "A shorter path (points, dof), proved.")
       .def("states", &states, "q"_a, "spread"_a, "out"_a, "The MotionState of each configuration.")
       .def("is_edge_proved", &is_edge_proved, "a"_a, "b"_a, "Whether the straight motion is proved free.")
       .def("blends", &blends, "points"_a, "scale"_a, "largest"_a,

@@ -179,8 +179,9 @@ void bind_motion(nb::module_ &m) {
   bind_enum<PlannerEnd>(m, "PlannerEnd", "How a search for a path ended.");
   bind_fields<PathRequest>(m, "PathRequest", "A start, goals and bounds of a search for a path; see planner.h.",
                            FIELD(planner), REQUIRED(start), REQUIRED(goals), REQUIRED(lower), REQUIRED(upper),
-                           REQUIRED(weights), FIELD(velocity), FIELD(range), FIELD(local_share), FIELD(simplify),
-                           FIELD(prove), FIELD(seconds), FIELD(checks), FIELD(first_try), FIELD(seed));
+                           REQUIRED(weights), FIELD(velocity), FIELD(range), FIELD(resolution), FIELD(local_share),
+                           FIELD(simplify), FIELD(prove_edges), FIELD(prove), FIELD(seconds), FIELD(checks),
+                           FIELD(first_try), FIELD(seed));
   bind_fields<PathResult>(m, "PathResult", "The points of a path, one after the other, and the goal it reaches.",
                           FIELD(end), FIELD(points), FIELD(goal), FIELD(checks), FIELD(nodes), FIELD(samples),
                           FIELD(tries), FIELD(repairs), FIELD(search_seconds), FIELD(simplify_seconds),

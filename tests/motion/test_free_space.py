@@ -74,24 +74,14 @@ def test_configurations_are_free_up_to_the_margin(gantry, posts):
     assert kept.colliding_pair(near) == ("ball", "post")
 
 
-def test_the_clearance_is_that_beyond_the_margin(gantry, posts):
-    pytest.importorskip("coal")
-    q = np.array([0.5, 0.25])
-    plain, kept = space_for(gantry, posts), space_for(gantry, posts, margin=0.03)
-    assert plain.clearance(q, 1.0) == pytest.approx(0.10, abs=2e-3)
-    assert kept.clearance(q, 1.0) == pytest.approx(0.07, abs=2e-3)
-    assert plain.clearance(q, 0.02) == pytest.approx(0.02, abs=1e-9)
-
-
 @pytest.mark.parametrize("margin", [0.0, 0.02])
-def test_exact_states_follow_the_distance(gantry, posts, margin):
+def test_states_follow_the_distance(gantry, posts, margin):
     """The ball is 0.1 m from the post beyond the margin of 0: it may move by that along y, and no farther."""
-    pytest.importorskip("coal")
     space = space_for(gantry, posts, margin=margin)
     q = np.array([0.5, 0.25 + margin])
-    assert space.exact_state(q, np.array([0.0, 0.09])) == PROVED
-    assert space.exact_state(q, np.array([0.0, 0.12])) == UNKNOWN
-    assert space.exact_state(np.array([0.5, 0.1]), np.zeros(2)) == BLOCKED
+    rows = np.array([q, q, [0.5, 0.1]])
+    spread = np.array([[0.0, 0.09], [0.0, 0.12], [0.0, 0.0]])
+    assert space.states(rows, spread).tolist() == [PROVED, UNKNOWN, BLOCKED]
 
 
 def test_an_escape_is_proved_however_near_it_begins(gantry, posts):
@@ -99,8 +89,8 @@ def test_an_escape_is_proved_however_near_it_begins(gantry, posts):
     space = space_for(gantry, posts)
     near = np.array([0.5, 0.15 + 1e-4])
     away = np.array([0.5, 0.3])
-    assert space.is_escape_free(near, away)
-    assert not space.is_escape_free(near, np.array([0.5, -0.3]))
+    assert space.edge(near, away)
+    assert not space.edge(near, np.array([0.5, -0.3]))
 
 
 def test_the_colliding_pair_is_named(elbow):
@@ -206,17 +196,15 @@ def test_a_motion_of_no_distance_asks_about_the_one_configuration(gantry):
     assert not CheckerSpace(gantry, strip).edge(np.zeros(2), np.zeros(2))
 
 
-def test_the_finer_space_asks_ten_times_as_densely_and_once_only(gantry):
+def test_the_finer_space_asks_ten_times_as_densely(gantry):
     counts = []
     finer = CheckerSpace(gantry, Strip(9.0, 10.0)).finer()
-    assert finer is not None
     for space in (CheckerSpace(gantry, Strip(9.0, 10.0)), finer):
         assert space.edge(np.zeros(2), np.array([0.1, 0.0]))
         space.checker.rows.clear()
         assert space.edge(np.zeros(2), np.array([1.0, 0.0]))
         counts.append(len(space.checker.rows))
     assert counts[1] == pytest.approx(10 * counts[0], rel=0.02)
-    assert finer.finer() is None
 
 
 def test_only_narrow_spreads_count_as_proved_by_a_checker(gantry):

@@ -10,7 +10,6 @@ import pytest
 import memetik as mk
 from memetik import _core
 from memetik.errors import InvalidInputError
-from memetik.motion.planning.endpoint_repair import EndpointRepair, nearby_free
 from memetik.motion.planning.free_space import (
     BLOCKED,
     PROVED,
@@ -18,8 +17,6 @@ from memetik.motion.planning.free_space import (
     CheckerSpace,
     LiveSpace,
     OpenSpace,
-    SceneSpace,
-    space_for,
 )
 from memetik.motion.planning.paths import GoalSet, find_path, planner_names, shorten
 
@@ -168,57 +165,6 @@ def test_an_unknown_planner_and_a_bad_request_are_refused(ur5):
         _core.search_path(bool, bool, bool, short)
 
 
-def near_wall(robot: mk.Robot, gap: float) -> tuple[SceneSpace, np.ndarray]:
-    """A configuration whose tool is `gap` metres in front of a wall."""
-    q = robot.state("ready") if "ready" in robot.named_states else np.array([0.0, -1.2, 1.4, -1.7, -1.5, 0.0])
-    scene = mk.Scene()
-    clear = space_for(robot, scene).collision_context.exact
-    tool = robot.pose(robot.tip, q)[:3, 3]
-
-    def at(distance: float) -> np.ndarray:
-        return mk.transform(tool + np.array([distance, 0.0, 0.0]))
-
-    scene.add_box("wall", (0.02, 1.0, 1.0), at(0.5))
-    low, high = 0.0, 0.5
-    for _ in range(40):  # move the wall until the gap is left
-        middle = 0.5 * (low + high)
-        scene.move("wall", at(middle))
-        low, high = (middle, high) if float(clear.distance(q)) < gap else (low, middle)
-    scene.move("wall", at(high))
-    space = space_for(robot, scene)
-    assert isinstance(space, SceneSpace)
-    return space, q
-
-
-def test_an_end_a_hair_from_a_wall_is_replaced_by_one_that_is_clear(ur5):
-    pytest.importorskip("coal")
-    space, q = near_wall(ur5, 2e-4)
-    assert space.is_free(q)
-    beside = nearby_free(space, q)
-    assert beside is not None
-    assert space.clearance(beside, 0.01) > 2e-3
-    assert space.is_escape_free(q, beside)
-    samples = q + np.linspace(0.0, 1.0, 500)[:, None] * (beside - q)
-    assert not space.collision_context.exact.collides(samples).any()
-
-
-def test_a_repaired_path_begins_and_ends_where_it_was_asked_to(ur5):
-    pytest.importorskip("coal")
-    space, q = near_wall(ur5, 2e-4)
-    away = q - np.array([0.8, 0.2, 0.0, 0.0, 0.0, 0.0])
-    from memetik.motion.planning.paths import PathProblem
-
-    weights = np.ones(6)
-    problem = PathProblem(space, q, np.stack([away, q]), ur5.lower, ur5.upper, weights)
-    repair = EndpointRepair(problem)
-    assert repair.failure is None
-    assert not np.array_equal(repair.problem.start, q)
-    points, goal = repair.completed(np.stack([repair.problem.start, repair.problem.goals[-1]]), 1)
-    np.testing.assert_array_equal(points[0], q)
-    np.testing.assert_array_equal(points[-1], q)
-    assert goal == 1
-
-
 def test_a_live_space_is_kept_until_the_scene_changes(ur5):
     pytest.importorskip("coal")
     scene = mk.Scene()
@@ -239,10 +185,3 @@ def test_a_checker_blocks_what_collides_and_proves_what_is_asked_densely_enough(
     spread = np.full((3, 6), 1e-6)
     spread[2] = 0.1
     assert space.states(q, spread).tolist() == [BLOCKED, PROVED, UNKNOWN]
-
-
-def test_without_a_proved_motion_out_of_it_an_end_is_not_replaced(ur5, monkeypatch):
-    pytest.importorskip("coal")
-    space, q = near_wall(ur5, 2e-4)
-    monkeypatch.setattr(space, "is_escape_free", lambda a, b: False)
-    assert nearby_free(space, q) is None

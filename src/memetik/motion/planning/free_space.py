@@ -19,18 +19,13 @@ from memetik.solve.problem import ExternalChecker
 
 if TYPE_CHECKING:
     from memetik.collision.context import CollisionContext
+    from memetik.collision.mesh_checker import MeshChecker
     from memetik.geometry.shapes import Shape
     from memetik.robot.robot import Robot
     from memetik.scene.scene import Scene
 
-TOLERANCE = 5e-4
+TOLERANCE = 1e-5
 """Metres: clearances below this cannot be certified and count as collision."""
-
-COARSE_TOLERANCE = 2e-3
-"""Metres, likewise, for first tries and shortcuts."""
-
-FINE_TOLERANCE = 1e-6
-"""Metres, likewise, for motions out of configurations that are nearly in collision."""
 
 CHECKER_STEP = 5e-3
 """Metres that no point of the robot moves farther than between two questions to an external checker."""
@@ -149,100 +144,63 @@ class CheckerSpace(OpenSpace):
 
 
 class SceneSpace(OpenSpace):
-    """A scene and the robot's own links. Motions are proved free by the conservative model, in lanes; where that is
-    too coarse the exact geometry decides.
+    """A scene and the robot's own links, by their real geometry, in lanes.
 
+    Searches look at samples of motions; what they find is proved by a bound on how far each body can move between.
     A snapshot: the scene as it is when this is made.
     """
 
     first_work = 200_000
+    tolerance = TOLERANCE
 
-    def __init__(self, robot: Robot, collision_context: CollisionContext, tolerance: float = TOLERANCE):
-        super().__init__(robot)
-        self.collision_context, self.margin, self.tolerance = collision_context, collision_context.margin, tolerance
-        slides = np.maximum(np.abs(robot.lower), np.abs(robot.upper))
-        slides = np.where(np.isfinite(slides), slides, np.where(robot.turning, 0.0, FARTHEST_SLIDE))
-        model, slides = collision_context.conservative.core, np.ascontiguousarray(slides)
-        self.core = _core.MotionModel(model, robot.core, slides, self.margin, tolerance)
-        # Motions that come this near to something are not worth the effort while there may be others.
-        self.coarse = _core.MotionModel(model, robot.core, slides, self.margin, max(tolerance, COARSE_TOLERANCE))
-        # Starts and goals may be nearer than that: the first step away from them is proved however small it is.
-        self.fine = _core.MotionModel(model, robot.core, slides, self.margin, FINE_TOLERANCE)
+    def __init__(self, checker: MeshChecker):
+        super().__init__(checker.robot)
+        self.checker, self.margin, self.model = checker, checker.margin, checker.core
+        self.core = _core.MeshMotionModel(self.model)
 
     def is_free(self, q: np.ndarray) -> bool:
-        return self.is_surely_free(q) or not self.collision_context.in_collision(q)
-
-    def is_surely_free(self, q: np.ndarray) -> bool:
-        """Whether the conservative model says so."""
-        return not self.collision_context.conservative.collides(q, self.margin)
+        return not self.model.collides(np.ascontiguousarray(q, dtype=float)[None])[0]
 
     def colliding_pair(self, q: np.ndarray) -> tuple[str, str] | None:
-        if self.margin > 0.0:
-            return self.collision_context.exact.closest(q)[1]
-        return self.collision_context.exact.colliding_pair(q)
+        return self.checker.first_contact(q)
 
     def edge(self, a: np.ndarray, b: np.ndarray) -> bool:
-        return self.quick_edge(a, b) or self.exact_edge(a, b)
-
-    def quick_edge(self, a: np.ndarray, b: np.ndarray) -> bool:
-        return self.core.edge(np.ascontiguousarray(a), np.ascontiguousarray(b)) >= 1.0
+        return self.core.is_edge_proved(np.ascontiguousarray(a), np.ascontiguousarray(b))
 
     def search_path(self, request: _core.PathRequest, stop: _core.StopFlag | None = None) -> _core.PathResult:
         return self.core.search_path(request, stop)
 
+    def search_exactly(self, request: _core.PathRequest, stop: _core.StopFlag | None = None) -> _core.PathResult:
+        return self.core.search_path(request.replace(prove_edges=True), stop)
+
     def shorten_path(self, request: _core.ShortcutRequest) -> np.ndarray:
-        return self.coarse.shorten_path(request)
-
-    def clearance(self, q: np.ndarray, limit: float) -> float:
-        """The clearance beyond the margin by the conservative model, metres, at most `limit`."""
-        return self.collision_context.conservative.clearance(q, limit + self.margin) - self.margin
-
-    def is_escape_free(self, a: np.ndarray, b: np.ndarray) -> bool:
-        """As `edge`, where a may be all but in collision: by ever smaller steps."""
-        fine = self.fine.edge(np.ascontiguousarray(a), np.ascontiguousarray(b)) >= 1.0
-        return fine or self.exact_edge(a, b, FINE_TOLERANCE)
-
-    def exact_edge(self, a: np.ndarray, b: np.ndarray, tolerance: float | None = None) -> bool:
-        """Whether exact geometry proves it; slower, and decides what is too narrow for the conservative model."""
-        from memetik.motion.planning.proofs import is_straight_free
-
-        return is_straight_free(self, a, b, tolerance)
+        return self.core.shorten_path(request)
 
     def states(self, q: np.ndarray, spread: np.ndarray) -> np.ndarray:
         out = np.empty(len(q), dtype=np.uint8)
         self.core.states(np.ascontiguousarray(q), np.ascontiguousarray(spread), out)
         return out
 
-    def exact_state(self, q: np.ndarray, spread: np.ndarray) -> int:
-        """As `states`, for one configuration by exact geometry."""
-        from memetik.collision.continuous import pair_speeds
 
-        exact = self.collision_context.exact
-        if self.collision_context.in_collision(q):
-            return BLOCKED
-        speeds = pair_speeds(exact, q - spread, q + spread)
-        if self.margin > 0.0:
-            clear = float(exact.distance(q)) - self.margin
-            return PROVED if clear >= 0.5 * float(speeds.max(initial=0.0)) else UNKNOWN
-        return PROVED if exact.least_time(q, speeds) >= 0.5 else UNKNOWN
-
-
-def space_for(
-    robot: Robot,
-    scene: SceneLike = None,
-    *,
-    self_collision: bool = True,
-    margin: float = 0.0,
-    tolerance: float = TOLERANCE,
-) -> OpenSpace:
+def space_for(robot: Robot, scene: SceneLike = None, *, self_collision: bool = True, margin: float = 0.0) -> OpenSpace:
     """The free space of a robot in a scene: an mk.Scene, any object with collides(q), or None."""
-    from memetik.collision.context import CollisionContext
-
     if isinstance(scene, ExternalChecker):
         return CheckerSpace(robot, scene)
     if scene is None and not self_collision:
         return OpenSpace(robot)
-    return SceneSpace(robot, CollisionContext.shared(robot, scene, self_collision, float(margin)), tolerance)
+    return SceneSpace(_mesh_checker(robot, scene, self_collision, float(margin)))
+
+
+def _mesh_checker(robot: Robot, scene: Scene | None, self_collision: bool, margin: float) -> MeshChecker:
+    from memetik.collision.allowed_pairs import default_pairs, pairs_always_within
+    from memetik.collision.mesh_checker import MeshChecker
+    from memetik.scene.scene import Scene
+
+    if scene is not None and not isinstance(scene, Scene):  # pyright: ignore[reportUnnecessaryIsInstance]
+        kind = type(scene).__name__
+        raise InvalidInputError(f"scene= is an mk.Scene or an object with a method collides(q), not {kind}.")
+    allowed = default_pairs(robot) | pairs_always_within(robot, margin) if self_collision and margin > 0.0 else None
+    return MeshChecker(robot, scene, allowed=allowed, self_collision=self_collision, margin=margin)
 
 
 class LiveSpace:
@@ -250,18 +208,19 @@ class LiveSpace:
 
     def __init__(self, robot: Robot, scene: SceneLike, self_collision: bool = True, margin: float = 0.0):
         self.robot, self.scene, self.self_collision, self.margin = robot, scene, self_collision, margin
+        self.collision_context: CollisionContext | None = None
+        """Of problems in this space: kept so that the next one need not make it again."""
         self._space: OpenSpace | None = None
-        self._seen: _core.FastCollisionModel | None = None
 
     @property
     def current(self) -> OpenSpace:
         """The free space in the scene as it is now."""
         space = self._space
-        is_old = isinstance(space, SceneSpace) and space.collision_context.conservative.core is not self._seen
-        if space is None or is_old:
+        if space is None:
             space = space_for(self.robot, self.scene, self_collision=self.self_collision, margin=self.margin)
-            self._seen = space.collision_context.conservative.core if isinstance(space, SceneSpace) else None
-            self._space = space
+        elif isinstance(space, SceneSpace) and space.checker.core is not space.model:
+            space = SceneSpace(space.checker)
+        self._space = space
         return space
 
 

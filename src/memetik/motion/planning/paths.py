@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from memetik import _core
 from memetik.errors import InvalidInputError, suggest
-from memetik.motion.planning.endpoint_repair import EndpointRepair
 from memetik.motion.planning.free_space import OpenSpace
-from memetik.motion.timing.limits import MotionLimits
+from memetik.motion.timing.limits import own_limits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -29,8 +28,11 @@ if TYPE_CHECKING:
 RANGE = 1.0
 """Weighted joint distance of the longest step of a tree."""
 
+RESOLUTION = 32.0
+"""Samples that a search takes of a motion, per radian or metre."""
+
 MANY_JOINTS = 10
-"""With more joints than this, as of two arms, steps are half as long."""
+"""With more joints than this, as of two arms, steps and the distances of samples are half as long."""
 
 FIRST_TRY = 0.05
 """Seconds of a foreign planner's first try; each further one, with other random numbers, takes twice as long."""
@@ -148,7 +150,7 @@ def find_path(
     runs = {name: _planner(name) for name in names}
     problem = _problem(space, start, wanted)
     options = PathOptions(begin + timeout, rng, smooth, choose, stop)
-    result = _Search(problem, runs, wanted, options).run()
+    result = _search(problem, runs, wanted.more, options)
     result.time = time.perf_counter() - begin
     return result
 
@@ -163,7 +165,7 @@ def planner_names() -> list[str]:
 
 def path_cost(robot: Robot, points: np.ndarray) -> float:
     """Seconds that a path takes at least: every segment with its slowest joint at full velocity."""
-    return float((np.abs(np.diff(points, axis=0)) / MotionLimits.of(robot).velocity).max(axis=1).sum())
+    return float((np.abs(np.diff(points, axis=0)) / own_limits(robot).velocity).max(axis=1).sum())
 
 
 def shorten(space: OpenSpace, points: ArrayLike, *, timeout: float = 1.0, checks: int | None = None) -> np.ndarray:
@@ -180,6 +182,7 @@ def shorten(space: OpenSpace, points: ArrayLike, *, timeout: float = 1.0, checks
     return space.shorten_path(_core.ShortcutRequest(points=rows, weights=weights, seconds=float(timeout), **bounds))
 
 
+@lru_cache(maxsize=64)
 def _weights(robot: Robot) -> np.ndarray:
     return np.where(robot.turning, 1.0, 2.0)
 
@@ -207,60 +210,55 @@ def _problem(space: OpenSpace, given: ArrayLike, wanted: GoalSet) -> PathProblem
 
 def _limbs(robot: Robot, moving: np.ndarray) -> np.ndarray:
     """Per entry of q: whether it moves a tip that one of these entries moves. Fingers do not: they stay as they are."""
-    chains = [robot.moves(tip) for tip in robot.tips]
-    return np.any([chain for chain in chains if (chain & moving).any()] or [moving], axis=0)
+    chains = _tip_chains(robot)
+    touched = chains[(chains & moving).any(axis=1)]
+    return touched.any(axis=0) if len(touched) else moving
 
 
-class _Search:
-    """One path in the making: planner after planner, each with tries that may take twice as much as the one before."""
+@lru_cache(maxsize=64)
+def _tip_chains(robot: Robot) -> np.ndarray:
+    """(tips, dof) which entries of q move each tip."""
+    return np.array([robot.moves(tip) for tip in robot.tips], dtype=bool).reshape(-1, robot.dof)
 
-    def __init__(self, problem: PathProblem, runs: dict[str, PlannerRun], wanted: GoalSet, options: PathOptions):
-        self.runs, self.wanted, self.options = runs, wanted, options
-        self.ends = EndpointRepair(problem)
 
-    def run(self) -> PathResult:
-        """The first path that a planner finds."""
-        ends = self.ends
-        if ends.failure is not None or not (self.wanted.more or len(ends.problem.goals)):
-            return PathResult(False, reason=ends.failure or "no goal can be left", tried=ends.tried)
-        result = self._try_all()
-        result.tried = ends.tried
-        if result.points is not None and result.goal is not None:
-            result.points, result.goal = ends.completed(result.points, result.goal)
-        return result
+def _search(
+    problem: PathProblem, runs: dict[str, PlannerRun], more: Callable[[int], np.ndarray] | None, options: PathOptions
+) -> PathResult:
+    """The first path that a planner finds: one after the other, each with tries that may take twice as much as the one
+    before, and further goals after each round."""
+    alone = len(runs) == 1 and more is None
+    tried: list[str] = []
+    attempt = 0
+    while True:
+        for name, run in runs.items():
+            left = options.deadline - time.perf_counter()
+            if left <= 0.0 and attempt > 0:
+                tried.append(f"{attempt} tries in all, {len(problem.goals)} goals")
+                return PathResult(False, reason="no path found in time", tried=tried)
+            share, double = Share(max(left, 0.0)), 2**attempt
+            if not alone:
+                share = Share(share.left, FIRST_TRY * double, problem.space.first_work * double)
+            result = run(problem, share, options)
+            tried += result.tried
+            if result.planner != "straight":
+                outcome = "path found" if result.success else "none"
+                tried.append(f"{name}, try {attempt + 1}: {outcome} after {result.time * 1e3:.1f} ms")
+            result.tried = tried
+            if result.success:
+                result.planner = result.planner or name
+            if result.success or alone or result.reason == "cancelled":
+                return result
+        attempt += 1
+        if more is not None and len(problem.goals) < MOST_GOALS:
+            problem = replace(problem, goals=np.concatenate([problem.goals, more(attempt)]))
 
-    def _try_all(self) -> PathResult:
-        ends, options = self.ends, self.options
-        alone = len(self.runs) == 1 and self.wanted.more is None
-        attempt = 0
-        while True:
-            for name, run in self.runs.items() if len(ends.problem.goals) else ():
-                left = options.deadline - time.perf_counter()
-                if left <= 0.0 and attempt > 0:
-                    ends.tried.append(f"{attempt} tries in all, {len(ends.problem.goals)} goals")
-                    return PathResult(False, reason="no path found in time")
-                share, double = Share(max(left, 0.0)), 2**attempt
-                if not alone:
-                    share = Share(share.left, FIRST_TRY * double, ends.problem.space.first_work * double)
-                result = run(ends.problem, share, options)
-                ends.tried += result.tried
-                if result.planner != "straight":
-                    outcome = "path found" if result.success else "none"
-                    ends.tried.append(f"{name}, try {attempt + 1}: {outcome} after {result.time * 1e3:.1f} ms")
-                if result.success:
-                    result.planner = result.planner or name
-                if result.success or alone or result.reason == "cancelled":
-                    return result
-            attempt += 1
-            if time.perf_counter() > options.deadline and not len(ends.problem.goals):
-                return PathResult(False, reason="no goal can be left")
-            if self.wanted.more is not None and len(ends.given.goals) < MOST_GOALS:
-                ends.add(self.wanted.more(attempt))
+
+_OWN_PLANNERS = frozenset(_core.planner_names())
 
 
 def _planner(name: str) -> PlannerRun:
     plain = name.lower()
-    if plain.removesuffix(EXACT) in _core.planner_names():
+    if plain.removesuffix(EXACT) in _OWN_PLANNERS:
         return partial(_native, plain.removesuffix(EXACT), plain.endswith(EXACT))
     if plain.startswith("ompl:"):
         from memetik.motion.planning.ompl_planners import ompl_planner
@@ -280,8 +278,9 @@ def _native(name: str, exact: bool, problem: PathProblem, share: Share, options:
         lower=problem.lower,
         upper=problem.upper,
         weights=problem.weights,
-        velocity=MotionLimits.of(robot).velocity if options.choose == "best" else np.empty(0),
+        velocity=own_limits(robot).velocity if options.choose == "best" else np.empty(0),
         range=0.5 * RANGE if many else RANGE,
+        resolution=2.0 * RESOLUTION if many else RESOLUTION,
         simplify=options.smooth,
         seconds=share.left,
         checks=share.work,
@@ -321,7 +320,7 @@ _REASONS = {
 def straight_path(problem: PathProblem) -> PathResult | None:
     """The straight motion to the goal that is reached soonest, of those to which it is proved free quickly."""
     start, goals = problem.start, problem.goals
-    seconds = (np.abs(goals - start) / MotionLimits.of(problem.robot).velocity).max(axis=1)
+    seconds = (np.abs(goals - start) / own_limits(problem.robot).velocity).max(axis=1)
     for index in np.argsort(seconds, kind="stable").tolist():
         if problem.space.quick_edge(start, goals[index]):
             points = np.stack([start, goals[index]])

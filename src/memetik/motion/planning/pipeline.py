@@ -25,7 +25,7 @@ from memetik.motion.planning.free_space import CheckerSpace, LiveSpace, OpenSpac
 from memetik.motion.planning.goal_configurations import find_configurations
 from memetik.motion.planning.paths import GoalSet, find_path
 from memetik.motion.planning.plan import Plan, PlanConditions
-from memetik.motion.timing.limits import MotionLimits
+from memetik.motion.timing.limits import MotionLimits, own_limits
 from memetik.motion.timing.timing import TimingError, time_path
 from memetik.motion.timing.trajectory import Trajectory
 from memetik.robot.loops import loop_entries
@@ -96,8 +96,8 @@ class Planner:
         self._live_space = _kept_space(robot, scene, self_collision, margin)
         self.problem: Problem | None = None
         if goals is not None:
-            _ = self.space  # keeps the models alive that the problem shares
             self.problem = Problem(robot, goals, scene=scene, self_collision=self_collision, margin=margin, fixed=fixed)
+            self._live_space.collision_context = self.problem.collision_context
 
     @property
     def space(self) -> OpenSpace:
@@ -133,7 +133,9 @@ class Planner:
         stop        an mk.StopFlag that another thread may set to end the search for a path within milliseconds.
         """
         robot = self.robot
-        if limits is None:
+        if limits is None and velocity_scale == acceleration_scale == 1.0:
+            limits = own_limits(robot)
+        elif limits is None:
             limits = MotionLimits.of(robot, velocity_scale=velocity_scale, acceleration_scale=acceleration_scale)
         q = robot.q(start) if start is None or isinstance(start, Mapping) else robot.check_q(start, "start").copy()
         if q.ndim != 1:

@@ -35,8 +35,6 @@ REASONS = (
     "no path found in time",
     "no path proved in time",
     "cancelled",
-    "the start cannot be left",
-    "no goal can be left",
     "cannot be timed",
     "start not on the path",
     "cannot be followed",

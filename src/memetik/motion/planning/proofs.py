@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memetik.motion.planning.free_space import BLOCKED, PROVED, SceneSpace
+from memetik.motion.planning.free_space import BLOCKED, PROVED
 from memetik.motion.timing.polynomials import derivative, piece_bounds, shifted
 
 if TYPE_CHECKING:
@@ -88,19 +88,13 @@ def first_unproved(
         middle = 0.5 * (low + high)
         q, around = at(middle), spread(low, high) * (1.0 + 1e-9)
         states = space.states(q, around)
-        if isinstance(space, SceneSpace):
-            for k in np.flatnonzero(states == BLOCKED).tolist():
-                states[k] = space.exact_state(q[k], around[k])
         if (states == BLOCKED).any():
             return float(middle[int(np.argmax(states == BLOCKED))])
         open_ones = np.flatnonzero(states != PROVED)
         if tolerance is not None and len(open_ones):
             small = space.travel(around[open_ones]) < tolerance
-            for k in open_ones[small].tolist():
-                # The conservative model can prove no more at this size: the exact one has the last word.
-                if not isinstance(space, SceneSpace) or space.exact_state(q[k], around[k]) != PROVED:
-                    return float(middle[k])
-            open_ones = open_ones[~small]
+            if small.any():
+                return float(middle[open_ones[int(np.argmax(small))]])
         cuts = low[open_ones, None] + (high - low)[open_ones, None] * np.arange(_PARTS + 1) / _PARTS
         low, high = cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -70,6 +71,15 @@ class MotionLimits:
             return cls(speeds, accelerations, jerks)
         efforts = _chosen(robot, "effort", None if effort is True else effort, np.array(robot.effort))
         return cls(speeds, accelerations, jerks, efforts)
+
+
+@lru_cache(maxsize=64)
+def own_limits(robot: Robot) -> MotionLimits:
+    """Those of `MotionLimits.of(robot)`, made once; nobody may change them."""
+    limits = MotionLimits.of(robot)
+    for values in (limits.velocity, limits.acceleration, limits.jerk):
+        values.flags.writeable = False
+    return limits
 
 
 def _chosen(robot: Robot, name: str, given: LimitLike | None, own: np.ndarray) -> np.ndarray:
