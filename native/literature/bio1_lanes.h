@@ -61,8 +61,11 @@ class Bio1 {
           break;
         case Phase::elites:
           if (filled_ == 0) start_generation(run);
-          fine = run.c.helpers && works_in_parallel(run.v, run.o.own<Bio1Options>()) ? breed_in_parallel(run)
-                                                                                     : exploit_next(run);
+          // Side by side nobody knows what the others spend.
+          fine = run.c.helpers && run.c.most_evaluations == kUnbounded &&
+                         works_in_parallel(run.v, run.o.own<Bio1Options>())
+                     ? breed_in_parallel(run)
+                     : exploit_next(run);
           break;
         case Phase::offspring:
           fine = breed(run);
@@ -329,7 +332,7 @@ class Bio1 {
     for (int k = last; k >= 0; --k) {
       const Worker &worker = workers_[k];
       fine = fine && worker.fine;
-      run.count(worker.control.counts.evaluations);
+      fine = run.count(worker.control.counts.evaluations) && fine;
       // As if it had been seen before the children and the elites after it.
       if (!(worker.control.best_cost < best_cost && worker.control.best_cost <= run.c.best_cost)) continue;
       run.c.best_cost = worker.control.best_cost;

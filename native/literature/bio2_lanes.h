@@ -94,7 +94,7 @@ class Bio2 {
 
   bool judge(Run &run, Individual *members, bool extrapolate) {
     const int population = run.o.own<Bio2Options>().population;
-    run.count(population);
+    if (!run.count(population)) return false;
     for (int begin = 0; begin < population; begin += kWidth) {
       const int lanes = population - begin < kWidth ? population - begin : kWidth;
       for (int lane = 0; lane < kWidth; ++lane) run.put(lane, members[begin + (lane < lanes ? lane : 0)].variables);
@@ -152,7 +152,7 @@ class Bio2 {
     for (size_t group = 0; group < groups_of(b.children); ++group) reproduce(run, species.members, int(group));
     int children = b.children;
     if (run.v.row_count > run.v.hard_rows && children > 1 && !preselect(run, extrapolate, children)) return false;
-    run.count(children);
+    if (!run.count(children)) return false;
     const auto fitness = [&](Lane &value) { return run.evaluate_lanes(extrapolate, value); };
     if (!of_children(run, children, fitness)) return false;
     // The best of children and parents are the next population.
@@ -233,7 +233,7 @@ class Bio2 {
     constexpr double spacing = 1e-5;
     for (int generation = 0; generation < b.local_generations; ++generation) {
       if (generation == 0 && !differentiate(run, one.variables, extrapolate)) return false;
-      run.count(n);
+      if (!run.count(n)) return false;
       double length = 0;
       for (int i = 0; i < n; ++i) {
         gradient_[i] = (slopes_[1 + i] - one.fitness) / kDifference;
@@ -243,7 +243,7 @@ class Bio2 {
       for (int i = 0; i < n; ++i) gradient_[i] *= spacing / length;
       Lane line, along(0.0);
       set(along, 0, -1.0), set(along, 2, 1.0);
-      run.count(3);
+      if (!run.count(3)) return false;
       for (int i = 0; i < n; ++i) run.fitness.e.q[i] = one.variables[i] + gradient_[i] * along;
       if (!run.evaluate_lanes(extrapolate, line)) return false;
       const double before = get(line, 0), here = get(line, 1), beyond = get(line, 2);
@@ -252,7 +252,7 @@ class Bio2 {
       if (b.local == LocalSearch::quadratic && bend > 0.0) step_size = rise / bend;
       if (!__builtin_isfinite(step_size)) return true;
       for (int i = 0; i < n; ++i) trial_[i] = run.clip(i, one.variables[i] - step_size * gradient_[i]);
-      run.count(1);
+      if (!run.count(1)) return false;
       // What the next gradient needs comes along, in lanes that are free up to seven variables. It counts when it is
       // used.
       if (!differentiate(run, trial_, extrapolate)) return false;

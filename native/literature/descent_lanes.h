@@ -52,7 +52,7 @@ class Descent {
     if (inside) return run.propose(samples_);
     if (!(value < value_) && d.acceptance == Acceptance::improving) return State::stuck;
     if (!(value < value_) && d.acceptance == Acceptance::reset) {
-      ++run.c.counts.starts;
+      if (!run.count_start()) return State::failed;
       run.sample_all(variables_);
       value_ = kInfinity;
       return State::going;

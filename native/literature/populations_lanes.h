@@ -95,7 +95,7 @@ class Differential {
   // Fitness of all, and whether they meet the hard goals: as far as the goals ask for more accuracy than the source's
   // convergence, they decide who has converged.
   bool evaluate(Run &run, const double *variables, double *values, uint8_t *inside) {
-    run.count(size_);
+    if (!run.count(size_)) return false;
     for (int begin = 0; begin < size_; begin += kWidth) {
       const int lanes = size_ - begin < kWidth ? size_ - begin : kWidth;
       for (int lane = 0; lane < kWidth; ++lane)

@@ -71,7 +71,19 @@ struct Run {
     for (int i = 0; i < n(); ++i) variables[i] = sample(i);
   }
 
-  void count(int64_t evaluations) { c.counts.evaluations += evaluations; }
+  // Counts evaluations that are about to be done; false where so many are not left, which ends the run.
+  [[nodiscard]] bool count(int64_t evaluations) {
+    if (c.counts.evaluations + evaluations > c.most_evaluations) return is_spent = true, false;
+    c.counts.evaluations += evaluations;
+    return true;
+  }
+  // Counts a start; false where none is left.
+  [[nodiscard]] bool count_start() {
+    if (c.counts.starts >= c.most_starts) return is_spent = true, false;
+    ++c.counts.starts;
+    return true;
+  }
+  bool is_spent = false;  // something was not done because it was not paid for
 
   void put(int lane, const double *variables) {
     for (int i = 0; i < n(); ++i) set(fitness.e.q[i], lane, variables[i]);
@@ -82,7 +94,7 @@ struct Run {
 
   // Fitness of `count` rows of variables; by exact kinematics, or by what was last extrapolated from.
   bool evaluate(const double *variables, int rows, bool extrapolate, double *out) {
-    count(rows);
+    if (!count(rows)) return false;
     for (int begin = 0; begin < rows; begin += kWidth) {
       const int lanes = rows - begin < kWidth ? rows - begin : kWidth;
       for (int lane = 0; lane < kWidth; ++lane) put(lane, variables + size_t(begin + (lane < lanes ? lane : 0)) * n());
@@ -103,7 +115,7 @@ struct Run {
   // Exact fitness at one configuration. Notes it as the best so far where it is; `inside`: it meets the hard goals.
   template <bool kDerive>
   bool look(const double *variables, double &value, bool &inside) {
-    count(1);
+    if (!count(1)) return false;
     put_all(variables);
     Lane lanes;
     if (!fitness.exact<kDerive>(v, lanes)) return false;
@@ -165,6 +177,10 @@ struct MethodIsland {
     island.fitness.start(v, o.fitness, c);
     island.over = false;
     Run run{v, o, c, island.fitness};
+    if (c.most_starts <= 0) {
+      island.over = true;
+      return;
+    }
     if (c.index > 0 && !Method::shares_seed(o))
       run.sample_all(island.start);
     else
@@ -176,11 +192,14 @@ struct MethodIsland {
     const MethodOptions &o = *static_cast<const MethodOptions *>(options);
     MethodIsland &island = *static_cast<MethodIsland *>(memory);
     Run run{v, o, c, island.fitness};
-    while (c.counts.evaluations < c.budget) {
+    while (c.counts.evaluations < c.budget || island.over) {
       if (island.over) return RoundEnd::exhausted;
       const int64_t before = c.counts.evaluations;
       const State state = island.method.step(run);
-      if (c.counts.evaluations == before) run.count(1);
+      if (run.is_spent || (c.counts.evaluations == before && !run.count(1))) {
+        island.over = true;
+        continue;
+      }
       if (state == State::failed) return RoundEnd::failed;
       if (state == State::found) return RoundEnd::candidate;
       if (state == State::stuck) island.again(run);
@@ -205,7 +224,7 @@ struct MethodIsland {
   }
 
   void again(Run &run) {
-    if (!run.o.restarts) {
+    if (!run.o.restarts || run.c.counts.starts >= run.c.most_starts) {
       over = true;
       return;
     }

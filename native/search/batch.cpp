@@ -18,6 +18,7 @@ void take(const Outcome &outcome, BatchElement &element) {
   element.success = outcome.success;
 }
 
+// With `multistart` false, what came before it has taken what is noted in the element.
 void solve_element(const BatchShared &shared, BatchElement &element, bool multistart) {
   const Problem &problem = shared.problem;
   SolveInputs inputs = shared.inputs;
@@ -32,6 +33,7 @@ void solve_element(const BatchShared &shared, BatchElement &element, bool multis
     inputs.guide_targets.push_back(element.guide_point);
   }
   inputs.multistart = multistart;
+  if (!multistart) inputs.evaluations = element.evaluations, inputs.starts = element.starts;
   take(solve(problem, shared.options, inputs, shared.callbacks), element);
 }
 
@@ -85,7 +87,16 @@ class PoseChunk {
       put_seed(problem(), view_, q, seed, data, nullptr);
       element.success = false, element.cost = element.soft_cost = 0;
       const uint64_t key = multistart_key(shared_.inputs.rng, element.stream);
-      memory_.lanes[k] = {data, q, seed, key, memory_.answers.data() + k * n, -1, 0, 0};
+      memory_.lanes[k] = {data,
+                          q,
+                          seed,
+                          key,
+                          memory_.answers.data() + k * n,
+                          -1,
+                          0,
+                          0,
+                          bound_of(shared_.options.evaluations),
+                          bound_of(shared_.options.attempts)};
     }
   }
 
@@ -108,12 +119,12 @@ class PoseChunk {
         settle(element, lane, lane.answer);
       } else if (closed && !shoulder) {
         double answers[kClosedSolutions * kClosedJoints];
-        const int found = kernels_.solve_closed(view_, problem().pose(), form, scratch(), lane, answers);
+        const int found =
+            is_affordable(lane) ? kernels_.solve_closed(view_, problem().pose(), form, scratch(), lane, answers) : 0;
         for (int i = 0; i < found && !element.success; ++i)
           settle(element, lane, answers + size_t(i) * size_t(view_.variable_count));
       }
       element.evaluations = lane.evaluations, element.starts = lane.starts;
-      lane.evaluations = lane.starts = 0;
       if (element.success) continue;
       memory_.lanes[memory_.waiting.size()] = lane;
       memory_.waiting.push_back(k);
@@ -127,7 +138,7 @@ class PoseChunk {
     for (size_t i = 0; i < waiting.size(); ++i) {
       BatchElement &element = elements_[waiting[i]];
       const PoseElement &lane = memory_.lanes[i];
-      element.evaluations += lane.evaluations, element.starts += lane.starts;
+      element.evaluations = lane.evaluations, element.starts = lane.starts;
       if (lane.start < 0 || !settle(element, lane, lane.answer)) memory_.open.push_back(waiting[i]);
     }
   }
@@ -164,9 +175,8 @@ void solve_chunk(const BatchShared &shared, BatchElement *elements, size_t count
     if (is_interrupted(shared)) return;
     BatchElement &element = elements[k];
     const double seconds = element.seconds;
-    const int64_t evaluations = element.evaluations, starts = element.starts;
     solve_element(shared, element, false);
-    element.seconds += seconds, element.evaluations += evaluations, element.starts += starts;
+    element.seconds += seconds;
   }
 }
 

@@ -1,4 +1,6 @@
 // What is tried before any island for the pose of one link: its closed form, and a multi-start.
+#include <algorithm>
+
 #include "base/aligned_buffer.h"
 #include "base/dispatch.h"
 #include "search/acceptance.h"
@@ -14,7 +16,17 @@ namespace {
 PoseElement element_of(const SolveState &state, double *answer) {
   const Instance &instance = state.instance;
   const uint64_t key = multistart_key(state.inputs.rng, state.inputs.stream);
-  return {instance.data.data(), instance.q.data(), instance.seed.data(), key, answer, -1, 0, 0};
+  const Counts &spent = state.outcome.counts;
+  return {instance.data.data(),
+          instance.q.data(),
+          instance.seed.data(),
+          key,
+          answer,
+          -1,
+          int32_t(spent.starts),
+          spent.evaluations,
+          bound_of(state.options.evaluations),
+          bound_of(state.options.attempts)};
 }
 
 char *scratch(const ProblemView &view) {
@@ -49,7 +61,7 @@ bool solve_closed_form(SolveState &state) {
   if (form.kind == ClosedFormKind::shoulder) {
     kernels.solve_shoulder(view, problem.pose(), form, scratch(view), &element, 1);
     count = element.start >= 0;
-  } else {
+  } else if (is_affordable(element)) {
     count = kernels.solve_closed(view, problem.pose(), form, scratch(view), element, answers);
   }
   outcome.profile.search = state.elapsed();
@@ -67,11 +79,19 @@ bool solve_multistart(SolveState &state) {
   Outcome &outcome = state.outcome;
   const ProblemView &view = state.instance.view;
   PoseElement element = element_of(state, answer.data());
-  active_pose_multistart_kernels().solve_one(view, state.instance.problem.pose(), state.memetic, scratch(view),
-                                             element);
+  const PoseMultistartKernels &kernels = active_pose_multistart_kernels();
+  const PoseView &pose = state.instance.problem.pose();
+  // Side by side, starts are begun and evaluated that may not be needed: only where all of them may be.
+  const bool all =
+      element.most_starts - element.starts >= kMultiStarts &&
+      element.most_evaluations - element.evaluations >= int64_t(kMultiStarts) * state.memetic.local_iterations;
+  if (all)
+    kernels.solve_one(view, pose, state.memetic, scratch(view), element);
+  else
+    kernels.solve_many(view, pose, state.memetic, scratch(view), &element, 1);
   outcome.profile.search = state.elapsed();
-  outcome.counts.evaluations += element.evaluations, outcome.counts.starts += element.starts;
-  outcome.counts.random_starts = element.starts - 1;
+  outcome.counts.random_starts = std::max<int64_t>(element.starts - outcome.counts.starts - 1, 0);
+  outcome.counts.evaluations = element.evaluations, outcome.counts.starts = element.starts;
   outcome.success = element.start >= 0 && settle(state, element.answer);
   if (outcome.success) outcome.ending = Ending::solved;
   return outcome.success;

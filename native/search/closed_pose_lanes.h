@@ -86,7 +86,11 @@ void note_near_seeds(const ProblemView &p, const PoseView &pose, PoseLanes &s, P
     const double reach = p.terms[pose.point].weight * kDistance;
     const Lane square = s.r[0] * s.r[0] + s.r[1] * s.r[1] + s.r[2] * s.r[2];
     const unsigned near = bits((4.0 * dot(s.v, s.v) < Lane(kAngle * kAngle)) & (square < Lane(reach * reach)));
-    for (int lane = 0; lane < several; ++lane) elements[begin + lane].start = near >> lane & 1 ? kSeedNear : -1;
+    for (int lane = 0; lane < several; ++lane) {
+      PoseElement &element = elements[begin + lane];
+      element.start = near >> lane & 1 ? kSeedNear : -1;
+      if (element.evaluations < element.most_evaluations) ++element.evaluations;
+    }
   }
 }
 
@@ -101,6 +105,10 @@ void solve_shoulder(const ProblemView &p, const PoseView &pose, const ClosedForm
   constexpr int kTries = 40;
   PoseLanes &s = begin(p, pose, memory);
   note_near_seeds(p, pose, s, elements, count);
+  const auto can_try = [&form](const PoseElement &element) {
+    const int64_t own = form.elbow != 0 ? kWidth / 2 : kWidth;
+    return element.starts < element.most_starts && element.most_evaluations - element.evaluations >= own;
+  };
   // Where the elbow has one side, two tries share the lanes: of two elements, or of one that is alone.
   const int shares = form.elbow != 0 ? 2 : 1, step = count == 1 ? shares : 1;
   ClosedTry tries[2];
@@ -115,8 +123,8 @@ void solve_shoulder(const ProblemView &p, const PoseView &pose, const ClosedForm
     now = {};
     if (count == 1 && first) now = {elements, share};
     for (; count > 1 && !now.element && next < count; ++next)
-      if (elements[next].start != kSeedNear) now = {elements + next, 0};
-    if (!now.element || now.element->start == kSeedNear) return now.element = nullptr, void();
+      if (elements[next].start != kSeedNear && can_try(elements[next])) now = {elements + next, 0};
+    if (!now.element || now.element->start == kSeedNear || !can_try(*now.element)) return now.element = nullptr, void();
     for (int lane = share; lane < kWidth; lane += shares) {
       put_target(p, pose, s, lane, *now.element);
       for (int i = 0; i < p.variable_count; ++i) set(s.metric[i], lane, now.element->seed[i]);
@@ -130,14 +138,14 @@ void solve_shoulder(const ProblemView &p, const PoseView &pose, const ClosedForm
     for (int share = 0; share < shares; ++share) {
       PoseElement *element = tries[share].element;
       if (!element) continue;
-      if (element->start < 0) {
+      if (element->start < 0 && can_try(*element)) {
         element->evaluations += kWidth / shares, element->starts += 1;
         const unsigned own = shares == 1 ? ~0u : 0x55555555u << share;
         const int nearest = nearest_of(inside & own, far);
         if (nearest >= 0) {
           element->start = tries[share].k;
           for (int i = 0; i < p.variable_count; ++i) element->answer[i] = get(s.q[i], nearest);
-        } else if ((tries[share].k += step) < kTries) {
+        } else if ((tries[share].k += step) < kTries && can_try(*element)) {
           put_try(share);
           continue;
         }

@@ -22,6 +22,7 @@ struct Island {
   double *start_variables;  // kWidth x n: where each lane's local search began
   Individual *population;   // species x population
   bool seed_running;        // the seed's own basin is still being searched
+  unsigned idle;            // lanes that may not start anew
   int32_t pending;          // lane of the last candidate, -1: none
   int32_t waiting;          // lane that holds an answer while the seed's basin is finished, -1: none
   int32_t patience;
@@ -81,6 +82,11 @@ void breed(const ProblemView &v, const MemeticOptions &o, Island &island, Random
 }
 
 void spawn(const ProblemView &v, const MemeticOptions &o, Island &island, IslandControl &c, int lane) {
+  if (c.counts.starts >= c.most_starts) {
+    island.idle |= 1u << lane;
+    island.contact_search.pushing[lane] = false;
+    return;
+  }
   ++c.counts.starts;
   double *child = island.start_variables + size_t(lane) * v.variable_count;
   const int species = lane % o.species;

@@ -44,17 +44,29 @@ int64_t rank(const SolveState &state, int64_t generation, int island) {
   return (generation / state.rounds * state.memetic.islands + island) * state.rounds + generation % state.rounds;
 }
 
+// What an island may spend so that all together keep to the bounds. With evaluations, what its rounds have in the order
+// of all rounds; attempts are dealt out.
+int64_t evaluations_of(const SolveState &state, int island) {
+  if (state.options.evaluations < 0) return kUnbounded;
+  const int64_t left = state.evaluations_left(), own = state.rounds * state.round_evaluations;
+  const int64_t cycle = own * state.memetic.islands;
+  return left / cycle * own + std::clamp<int64_t>(left % cycle - island * own, 0, own);
+}
+
+int64_t starts_of(const SolveState &state, int island) {
+  if (state.options.attempts < 0) return kUnbounded;
+  const int64_t left = state.starts_left();
+  return left / state.memetic.islands + (island < left % state.memetic.islands);
+}
+
 bool is_finished(SolveState &state, int64_t generation, int island) {
   const SolveOptions &options = state.options;
   const int64_t here = rank(state, generation, island);
   if (here > state.winner.load(std::memory_order_acquire)) return true;
   if (state.stop.load(std::memory_order_relaxed)) return true;
   if (generation == 0 && island == 0) return false;
-  if (options.evaluations >= 0 &&
-      here * state.round_evaluations + state.outcome.counts.evaluations >= options.evaluations)
+  if (options.evaluations >= 0 && here * state.round_evaluations >= state.evaluations_left())
     return state.end(Ending::evaluations, false);
-  if (options.attempts >= 0 && state.starts.load(std::memory_order_relaxed) >= options.attempts)
-    return state.end(Ending::attempts, true);
   if (std::isfinite(options.timeout) && state.elapsed() > search_time(state)) return state.end(Ending::timeout, true);
   if (island % options.threads == 0 && state.is_interrupted()) return state.end(Ending::interrupted, true);
   return false;
@@ -85,12 +97,12 @@ void advance(SolveState &state, int64_t generation, int index) {
   IslandControl &c = island.control;
   if (!island.started) {
     prepare_island(state, island, index);
+    c.most_evaluations = evaluations_of(state, index), c.most_starts = starts_of(state, index);
     start_workers(state, island);
     state.method.start(view, state.method_options, island.memory, c);
     island.started = true;
   }
   if (island.exhausted) return;
-  const int64_t starts = c.counts.starts;
   // A candidate that is rejected ends a round early: the rounds that follow it are paid from the same budget.
   const int64_t budget = c.counts.evaluations + state.round_evaluations;
   c.budget = (generation + 1) * state.round_evaluations;
@@ -101,7 +113,9 @@ void advance(SolveState &state, int64_t generation, int index) {
       return;
     }
     if (ended == RoundEnd::exhausted) {
-      if (state.exhausted.fetch_add(1) + 1 >= state.memetic.islands) state.end(Ending::attempts, true);
+      const bool is_spent = c.counts.evaluations >= c.most_evaluations;
+      if (state.exhausted.fetch_add(1) + 1 >= state.memetic.islands)
+        state.end(is_spent ? Ending::evaluations : Ending::attempts, true);
       island.exhausted = true;
       break;
     }
@@ -112,7 +126,6 @@ void advance(SolveState &state, int64_t generation, int index) {
     if (c.counts.evaluations >= budget) break;
     if (std::isfinite(state.options.timeout) && state.elapsed() > state.options.timeout) break;
   }
-  state.starts.fetch_add(c.counts.starts - starts, std::memory_order_relaxed);
 }
 
 // Islands worker, worker + workers, ... round by round.
@@ -143,6 +156,7 @@ void prepare_island(SolveState &state, IslandState &island, int index) {
   c.callback = state.callbacks.goal, c.context = state.callbacks.context, c.buffer = island.buffer.data();
   c.random = {mix(mix(state.inputs.rng, state.inputs.stream), uint64_t(index)), 0};
   c.index = index;
+  c.most_evaluations = c.most_starts = kUnbounded;
   if (instance.has_collision()) {
     const double margin = state.inputs.collision->margin;
     c.collision = &instance.tight, c.conservative = &instance.conservative;

@@ -22,11 +22,11 @@ unsigned within_tolerance(const ProblemView &v, const Island &island) {
   return bits(inside);
 }
 
-void keep_best(const ProblemView &v, Island &island, IslandControl &c) {
+void keep_best(const ProblemView &v, Island &island, IslandControl &c, unsigned counted) {
   if (!any(island.cost < Lane(c.best_cost))) return;
   for (int lane = 0; lane < kWidth; ++lane) {
     const double cost = get(island.cost, lane);
-    if (!(cost < c.best_cost)) continue;
+    if (!(cost < c.best_cost && counted >> lane & 1)) continue;
     c.best_cost = cost;
     for (int i = 0; i < v.variable_count; ++i) c.best[i] = get(island.now.q[i], lane);
   }
@@ -49,6 +49,13 @@ RoundEnd offer_kept(const ProblemView &v, Island &island, IslandControl &c, int 
   c.candidate_cost = 0.0;
   for (int i = 0; i < v.variable_count; ++i) c.candidate[i] = variables[i];
   return RoundEnd::candidate;
+}
+
+// Offers the answer that waited for the seed's basin.
+RoundEnd offer_waiting(const ProblemView &v, Island &island, IslandControl &c) {
+  const int lane = island.waiting;
+  island.waiting = -1;
+  return offer_kept(v, island, c, lane, island.waiting_variables, island.waiting_is_free);
 }
 
 // Of the lanes with an answer, those that exact geometry need not decide on. The others are pushed further from what
@@ -83,6 +90,15 @@ bool improve_blocked(const ProblemView &v, const MemeticOptions &o, Island &isla
   return false;
 }
 
+// The lanes whose evaluation counts: those that are not idle, as far as there are evaluations left.
+unsigned counted_lanes(const Island &island, const IslandControl &c) {
+  unsigned counted = 0;
+  int64_t left = c.most_evaluations - c.counts.evaluations;
+  for (int lane = 0; lane < kWidth && left > 0; ++lane)
+    if (!(island.idle >> lane & 1)) counted |= 1u << lane, --left;
+  return counted;
+}
+
 // Starts lanes anew that have an answer, make no progress or stay in collision. Returns these lanes.
 unsigned renew(const ProblemView &v, const MemeticOptions &o, Island &island, IslandControl &c, const Lane &merit,
                unsigned inside, unsigned blocked) {
@@ -95,6 +111,10 @@ unsigned renew(const ProblemView &v, const MemeticOptions &o, Island &island, Is
   const unsigned progressing = bits(merit < (1.0 - o.progress) * island.last_cost);
   unsigned fresh = 0;
   for (int lane = 0; lane < kWidth; ++lane) {
+    if (island.idle >> lane & 1) {
+      fresh |= 1u << lane;
+      continue;
+    }
     const bool answered = inside >> lane & 1;
     ++island.iterations[lane];
     bool over = answered;
@@ -148,13 +168,14 @@ void start(const ProblemView &v, const void *options, void *memory, IslandContro
   island.layout(v, o, arena);
   for (int i = 0; i < o.species * o.population; ++i) island.population[i].used = false;
   island.contact_search.start(v);
-  island.pending = island.waiting = -1;
+  island.pending = island.waiting = -1, island.idle = 0;
   const int warm_starts = c.warm_start_count < kWidth ? c.warm_start_count : kWidth;
   island.seed_running = c.index == 0 && warm_starts == 0;
   island.patience = o.seed_patience;
   island.last_cost = Lane(kInfinity);
   for (int lane = 0; lane < kWidth; ++lane) {
-    if (lane < warm_starts || (lane == warm_starts && c.index == 0)) {
+    for (int i = 0; i < v.variable_count; ++i) set(island.now.q[i], lane, c.seed[i]);
+    if ((lane < warm_starts || (lane == warm_starts && c.index == 0)) && c.counts.starts < c.most_starts) {
       ++c.counts.starts;
       island.species[lane] = lane % o.species;
       island.contact_search.warm_started[lane] = lane < warm_starts;
@@ -170,17 +191,22 @@ RoundEnd run_round(const ProblemView &v, const void *options, void *memory, Isla
   Island &island = *static_cast<Island *>(memory);
   const EvaluationInput input{c.data, c.configuration, c.callback, c.context, c.conservative, c.collision_axes};
   for (int iteration = 0; iteration < o.round_iterations; ++iteration) {
+    const unsigned counted = counted_lanes(island, c);
+    if (!counted) {
+      if (island.waiting < 0) return RoundEnd::exhausted;
+      return island.seed_running = false, offer_waiting(v, island, c);
+    }
     if (!evaluate<true>(v, input, island.now, 0, c.buffer)) return RoundEnd::failed;
-    c.counts.evaluations += kWidth;
+    c.counts.evaluations += __builtin_popcount(counted);
     ++c.counts.generations;
     const Lane cost = cost_of(v, island.now, true);
     island.cost = cost;
-    keep_best(v, island, c);
+    keep_best(v, island, c, counted);
     if (c.trace)
       c.trace(c.trace_context, c.index, reinterpret_cast<const double *>(island.now.q),
               reinterpret_cast<const double *>(&island.cost));
 
-    unsigned inside = within_tolerance(v, island);
+    unsigned inside = within_tolerance(v, island) & counted;
     const unsigned blocked = c.collision ? blocked_lanes(c, island.now, inside) : 0;
     inside &= ~blocked;
     if (inside && c.collision && c.redundant && o.push) inside = set_undecided_aside(v, island, c, inside);
@@ -208,9 +234,7 @@ RoundEnd run_round(const ProblemView &v, const void *options, void *memory, Isla
       if (fresh >> lane & 1) set(island.last_cost, lane, kInfinity);
     if (island.waiting >= 0 && (!island.seed_running || --island.patience < 0)) {
       island.seed_running = false;
-      const int lane = island.waiting;
-      island.waiting = -1;
-      return offer_kept(v, island, c, lane, island.waiting_variables, island.waiting_is_free);
+      return offer_waiting(v, island, c);
     }
     if (island.contact_search.undecided_left >= 0 && island.contact_search.undecided_left-- == 0)
       return offer_kept(v, island, c, -1, island.contact_search.undecided, false);

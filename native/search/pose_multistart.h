@@ -26,7 +26,15 @@ struct PoseElement {
   int32_t start;                // the start that arrived; negative: none
   int32_t starts;               // how many were begun
   int64_t evaluations;
+  int64_t most_evaluations, most_starts;  // nothing is evaluated or begun beyond these
 };
+
+inline int64_t bound_of(int64_t option) { return option < 0 ? INT64_MAX : option; }
+
+// A closed form of six joints is one start and evaluates its eight configurations together, or not at all.
+inline bool is_affordable(const PoseElement &element) {
+  return element.most_starts - element.starts >= 1 && element.most_evaluations - element.evaluations >= 8;
+}
 
 struct PoseMultistartKernels {
   size_t (*bytes)(const ProblemView &);

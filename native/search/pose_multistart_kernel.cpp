@@ -81,7 +81,11 @@ void solve_many(const ProblemView &p, const PoseView &pose, const MemeticOptions
   PoseLanes &s = begin(p, pose, memory);
   long next = 0;
   unsigned busy = 0;
+  const auto can_start = [](const PoseElement &element) {
+    return element.starts < element.most_starts && element.evaluations < element.most_evaluations;
+  };
   const auto take = [&](int lane) {
+    for (; next < count && !can_start(elements[next]); ++next) elements[next].start = -1;
     if (next == count) {
       busy &= ~(1u << lane);
       return;
@@ -92,6 +96,9 @@ void solve_many(const ProblemView &p, const PoseView &pose, const MemeticOptions
   };
   for (int lane = 0; lane < kWidth; ++lane) take(lane);
   while (busy) {
+    for (int lane = 0; lane < kWidth; ++lane)
+      if (busy >> lane & 1 && s.element[lane]->evaluations >= s.element[lane]->most_evaluations) take(lane);
+    if (!busy) break;
     evaluate_pose(p, pose, s);
     const unsigned inside = bits(s.inside), progressing = bits(s.cost < (1.0 - o.progress) * s.last_cost);
     s.last_cost = s.cost;
@@ -104,7 +111,7 @@ void solve_many(const ProblemView &p, const PoseView &pose, const MemeticOptions
       if (fate == Fate::arrived) {
         keep(p, s, lane);
         take(lane);
-      } else if (++s.start[lane] < kMultiStarts) {
+      } else if (++s.start[lane] < kMultiStarts && can_start(*s.element[lane])) {
         begin_start(p, s, lane);
       } else {
         take(lane);

@@ -15,7 +15,10 @@ namespace memetik {
 // Told of every iteration: variables as rows of kWidth = 8 individuals, and the cost of each.
 using Trace = void (*)(void *context, int island, const double *variables, const double *cost);
 
+// exhausted: the method has come to its end, or has spent what it may.
 enum class RoundEnd : int32_t { running, candidate, failed, exhausted };
+
+constexpr int64_t kUnbounded = INT64_MAX;
 
 enum class Contact : int32_t { in_collision, undecided, free };
 
@@ -59,6 +62,8 @@ struct IslandControl {
   Random random;
   int32_t index;   // which island
   int64_t budget;  // evaluations of this island at which the round ends
+  // What the island may spend in all. Nothing is evaluated or started beyond it.
+  int64_t most_evaluations, most_starts;
   Counts counts;
   // When a round ends with a candidate:
   double *candidate;  // active variables

@@ -22,7 +22,8 @@ struct SolveInputs {
   // The same goals and more, whose answers are answers here: solved first, for a short while. Its targets.
   const Problem *guide = nullptr;
   std::vector<const double *> guide_targets;
-  bool multistart = true;  // false: the closed form and the multi-start for poses were tried before
+  bool multistart = true;               // false: the closed form and the multi-start for poses were tried before,
+  int64_t evaluations = 0, starts = 0;  // which took these
 };
 
 // What a solve asks of its caller.

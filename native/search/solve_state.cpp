@@ -18,6 +18,7 @@ SolveState::SolveState(const Problem &problem, const SolveOptions &options, cons
       memetic(options.memetic),
       method(options.method.is_memetic() ? active_search_kernels().island : *options.method.kernels),
       method_options(options.method.is_memetic() ? &memetic : options.method.parameters.get()) {
+  outcome.counts.evaluations = inputs.evaluations, outcome.counts.starts = inputs.starts;
   if (instance.has_collision() && instance.is_redundant()) rounds = kConfinedRounds;
   round_evaluations = int64_t(memetic.round_iterations) * 8;
   if (instance.view.callback_count > 0) {  // a user's code may be slow: the clock is looked at after every iteration

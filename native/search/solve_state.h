@@ -1,6 +1,7 @@
 // What the steps of one solve share. The steps are free functions of it: acceptance.h, islands.h, steps.h.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <limits>
@@ -31,6 +32,9 @@ struct SolveState {
   SolveState(const SolveState &) = delete;
   SolveState &operator=(const SolveState &) = delete;
 
+  // Beyond those of the steps before the islands.
+  int64_t evaluations_left() const { return std::max<int64_t>(options.evaluations - outcome.counts.evaluations, 0); }
+  int64_t starts_left() const { return std::max<int64_t>(options.attempts - outcome.counts.starts, 0); }
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin).count(); }
   // True when the caller wants to stop. It is asked every now and then.
   bool is_interrupted();
@@ -54,7 +58,7 @@ struct SolveState {
   double guide_seconds = 0;
   std::vector<double> warm_starts;  // active variables of the configurations to start from
   std::vector<IslandState> islands;
-  std::atomic<int64_t> winner{std::numeric_limits<int64_t>::max()}, starts{0};
+  std::atomic<int64_t> winner{std::numeric_limits<int64_t>::max()};
   std::atomic<bool> stop{false};
   std::atomic<int> exhausted{0};  // islands whose method has come to its end
   std::mutex mutex;

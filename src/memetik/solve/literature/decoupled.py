@@ -61,7 +61,11 @@ class Decoupled(PythonMethod):
             return
         seed = task.full(start)
         flanges = target @ halves.tail.pose(halves.flange, halves.to_tail(ends))
-        arm = halves.ik.solve_batch(flanges, seed=seed[halves.arm_entries], timeout=min(1e-3, max(task.time_left, 0.0)))
+        task.check_bounds()
+        share = None if task.evaluations_left == np.inf else int(task.evaluations_left) // len(flanges)
+        arm = halves.ik.solve_batch(
+            flanges, seed=seed[halves.arm_entries], timeout=min(1e-3, max(task.time_left, 0.0)), evaluations=share
+        )
         task.spend(int(arm.evaluations.sum()))
         for k in np.flatnonzero(arm.success):
             q = seed.copy()
@@ -79,6 +83,8 @@ class Decoupled(PythonMethod):
             return ends[: self.offers]
         kept, best = ends[:0], np.zeros(0)
         for _ in range(self.rounds):
+            task.check_bounds()
+            ends = ends[: int(min(task.evaluations_left, len(ends)))]
             clearance = world.clearance(halves.tail.core, halves.to_tail(ends), margin + 0.01)
             task.spend(len(ends))
             kept, best = np.concatenate([kept, ends]), np.concatenate([best, clearance])
