@@ -6,6 +6,7 @@ A verb's module imports what it needs inside its function, so that `memetik --he
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -58,7 +59,23 @@ def _options(
 def main() -> None:
     """Run the program. Errors of memetik end in one line and exit code 2, without a traceback."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except MemetikError as error:
         print(f"memetik: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+    except BrokenPipeError:
+        _forget_output()
+        raise SystemExit(1) from None
+    except OSError as error:
+        what = "the output" if error.filename is None else repr(error.filename)
+        print(f"memetik: {what} cannot be read or written: {error.strerror or error}.", file=sys.stderr)
+        _forget_output()
+        raise SystemExit(2) from None
+
+
+def _forget_output() -> None:
+    """What is left of the output would be tried again when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -47,21 +46,10 @@ def fk(options: FkOptions) -> None:
 
 
 def _read_json(path: str) -> dict[str, Any]:
-    from memetik.errors import InvalidInputError
+    from memetik.files.schema import parse_table, read_table
 
-    try:
-        if path == "-":
-            data = json.load(sys.stdin)
-        else:
-            with open(path, encoding="utf-8") as file:
-                data = json.load(file)
-    except OSError as error:
-        raise InvalidInputError(f"{path!r} cannot be read: {error.strerror}.") from None
-    except ValueError as error:
-        raise InvalidInputError(f"{path!r} is not JSON: {error}.") from None
-    if not isinstance(data, dict):
-        raise InvalidInputError(f"{path!r} must hold a JSON object with 'q' or 'joints', not a {type(data).__name__}.")
-    return data
+    table = parse_table(sys.stdin.read(), "json", "the input") if path == "-" else read_table(path, "the file", "json")
+    return dict(table.data)
 
 
 def _configuration(robot: Robot, options: FkOptions, stated: dict[str, Any]) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -65,16 +64,11 @@ def option_goals(pose: list[str], position: list[str], orientation: list[str], a
 
 def json_goals(texts: list[str]) -> list[Goal]:
     """Goals from JSON texts."""
+    from memetik.files.schema import parse_table
     from memetik.solve.problem_file import goal_from_dict
 
-    goals = []
-    for text in texts:
-        try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise InvalidInputError(f"--goal {text!r:.60} is not JSON: {error}.") from None
-        goals.append(goal_from_dict(data))
-    return goals
+    tables = (parse_table(text, "json", f"--goal {text!r:.60}", located=False) for text in texts)
+    return [goal_from_dict(dict(table.data)) for table in tables]
 
 
 def configuration(robot: Robot, text: str, option: str, default: ArrayLike | None = None) -> np.ndarray:

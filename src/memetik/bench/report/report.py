@@ -28,6 +28,7 @@ from memetik.bench.report.scene import cross_section, scenario_of, scene_html
 from memetik.bench.report.summary import recorded_settings
 from memetik.bench.report.tables import Table, case_tables, findings, overview_table
 from memetik.bench.report.viewer import viewer_script
+from memetik.errors import InvalidInputError
 from memetik.files.atomic import write_whole
 
 if TYPE_CHECKING:
@@ -86,7 +87,10 @@ def write_report(
         elif path.suffix.lower() == ".pdf":
             written.append(write_whole(path, _pdf(store, style, progress)))
         else:
-            path.mkdir(parents=True, exist_ok=True)
+            try:
+                path.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise InvalidInputError(f"the folder {str(path)!r} cannot be made: {error.strerror}.") from None
             for name, figure in _figures(store, style, progress):
                 written.append(write_figure(path / f"{name}.png", figure))
             written += _write_tables(path, store, style)
