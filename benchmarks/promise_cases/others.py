@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import json
+import resource
+import signal
 import socket
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -96,10 +103,136 @@ def capsules_arrive_elsewhere() -> tuple[bool, str]:
     return geometry.ngeoms == parts >= len(shapes) and again == shapes, seen
 
 
+def told(script: str, *arguments: str, limit: int | None = None) -> tuple[int, str]:
+    """Exit code and errors of a script in a process of its own, whose files may have `limit` bytes."""
+
+    def limited() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    command = [sys.executable, "-c", script, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=limited)
+    return done.returncode, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else ""
+
+
+def full_disk() -> tuple[bool, str]:
+    """A disk that is full is a typed error for every writer, and the old file survives."""
+    writers = {
+        "picture": "robot.show().save(path)",
+        "trajectory": "Trajectory.from_points(robot.joint_names, range(99), [robot.neutral] * 99).save(path)",
+        "scene": "scene = mk.Scene(); [scene.add_box(f'b{k}', (1, 1, 1)) for k in range(99)]; scene.save(path)",
+        "store": "[Store(path).add_versions({'x' * 999: str(k)}) for k in range(999)]",
+    }
+    head = (
+        "import sys, numpy as np, memetik as mk; from memetik.bench.run.store import Store; "
+        "from memetik.motion.timing.trajectory import Trajectory; robot, path = mk.load_robot('ur5'), sys.argv[1]\n"
+    )
+    lost, endings = [], {"picture": "html", "trajectory": "json", "scene": "toml", "store": "db"}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, statement in writers.items():
+            path = Path(folder) / f"{name}.{endings[name]}"
+            if name != "store":
+                path.write_text("old")
+            code, error = told(head + statement, str(path), limit=60_000 if name == "store" else 2_000)
+            survived = name == "store" or path.read_text() == "old"
+            if code == 0 or "memetik.errors.InvalidInputError" not in error or not survived:
+                lost.append(f"{name}: {code}, {error[:60]}")
+        left = [entry.name for entry in Path(folder).iterdir() if entry.name.startswith(".")]
+    return not lost and not left, "; ".join(lost + left) or f"{len(writers)} writers say so"
+
+
+def killed_writer() -> tuple[bool, str]:
+    """What a killed process left behind is gone after the next run."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.json"
+        killed = "with replacing(sys.argv[1]):\n os.kill(os.getpid(), 9)"
+        told(f"import os, sys; from memetik.files.atomic import replacing\n{killed}", str(path))
+        before = len(list(Path(folder).iterdir()))
+        told("import sys; from memetik.files.atomic import write_whole; write_whole(sys.argv[1], 'x')", str(path))
+        after = sorted(entry.name for entry in Path(folder).iterdir())
+    return after == ["a.json"], f"{before} left by the killed one, {len(after) - 1} after the next"
+
+
+def damaged_store() -> tuple[bool, str]:
+    """Bytes of a store that were overwritten are a typed error, if they matter at all."""
+    from memetik.bench.run.store import Store
+
+    wrong, seen, random = [], 0, np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as folder:
+        for k in range(50):
+            path = Path(folder) / f"{k}.db"
+            with Store(path) as store:
+                for number in range(200):
+                    store.add_versions({"x": str(number)})
+            content = bytearray(path.read_bytes())
+            begin = int(random.integers(100, len(content) - 400))
+            content[begin : begin + 400] = random.bytes(400)
+            path.write_bytes(bytes(content))
+            try:
+                with Store(path) as store:
+                    for read in (store.versions, store.runs, store.machines):
+                        read()
+            except mk.errors.MemetikError:
+                seen += 1
+            except Exception as error:
+                wrong.append(type(error).__name__)
+    return not wrong, f"50 damaged stores: {seen} typed errors, {len(wrong)} others"
+
+
+def deep_json() -> tuple[bool, str]:
+    """JSON that is nested too deeply is a sentence on the command line."""
+    words = "['solve', 'panda', '--goal', '[' * 50_000]"
+    code, error = told(f"import sys; from memetik.cli.app import main; sys.argv[1:] = {words}; main()")
+    return code == 2 and error.startswith("memetik:"), f"exit code {code}"
+
+
+def empty_report() -> tuple[bool, str]:
+    """A store of which no target counts says so."""
+    from memetik.bench.report.report import report_page
+    from memetik.bench.run.store import Result, Store
+    from memetik.bench.scenarios import Scenario
+
+    robot = mk.load_robot("ur5")
+    q, nobody, unknown = robot.random(0, 5), np.zeros(5, dtype=np.int8), np.full((5, 6), np.nan)
+    poses = (robot.pose(robot.tip, q),)
+    made = Scenario("Random", robot, (mk.Pose(robot.tip),), poses, None, False, q, nobody, unknown, {"scenario": "x"})
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "s.db") as store:
+        key, machine, versions = store.add_scenario(made), store.add_machine({}), store.add_versions({})
+        rest = {"settings": {}, "machine": machine, "versions": versions}
+        run = store.add_run(key, "a", label="a", timeout=0.1, seeding="middle", **rest)
+        store.add_result(run, Result(0, 0, "missed", False, False, 0.1))
+        try:
+            report_page(store)
+        except mk.InvalidInputError as error:
+            return "nothing to report" in str(error), "a sentence"
+    return False, "a page"
+
+
+def counts_that_are_none() -> tuple[bool, str]:
+    """solve_all refuses a batch, and numbers of solutions that are none."""
+    robot = mk.load_robot("panda")
+    problem = mk.Problem(robot, [mk.Pose("panda_hand")])
+    poses, refused = robot.pose("panda_hand", robot.random(0, 3)), 0
+    wrong: list[tuple[np.ndarray, Any]] = [(poses, 8), *((poses[0], most) for most in (float("nan"), 2.5, "3"))]
+    for target, most in wrong:
+        try:
+            problem.solve_all(target, most=most)
+        except mk.InvalidInputError:
+            refused += 1
+    return refused == 4, f"{refused} of 4 refused"
+
+
 CASES: list[tuple[str, Case]] = [
     ("pictures: links listed child first, robots without joints", children_first),
     ("driver: a number that is not finite", driver_outlives_a_bad_number),
     ("driver: a web page", driver_refuses_web_pages),
     ("driver: stop beside idle clients", driver_serves_a_stop_beside_idle_clients),
     ("files: capsules in other readers of URDF", capsules_arrive_elsewhere),
+    ("files: a full disk", full_disk),
+    ("files: a writer that is killed", killed_writer),
+    ("files: a damaged store", damaged_store),
+    ("files: deep JSON", deep_json),
+    ("files: a report of nothing", empty_report),
+    ("files: solve_all with a batch, most=nan", counts_that_are_none),
 ]

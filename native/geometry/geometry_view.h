@@ -28,6 +28,8 @@ struct GeometryView {
 // Distance from a point to a surface, negative inside a solid, and its gradient. `guess` is a triangle that is tried
 // first, the better the faster; the nearest one is left there.
 double surface_distance(const Surface &surface, const double *point, double *gradient, int32_t &guess);
+// The same, and how the gradient changes with the point: 9 numbers, row major.
+double surface_distance(const Surface &surface, const double *point, double *gradient, int32_t &guess, double *turning);
 
 struct SurfaceHit {
   double along;       // from + along * direction is the point h that was hit

@@ -127,7 +127,7 @@ void Surface::bend(const int32_t *faces, int64_t vertex_count, const std::vector
   }
 }
 
-double Surface::distance(const double *point, double *gradient, int32_t &guess) const {
+double Surface::distance(const double *point, double *gradient, int32_t &guess, double *turning) const {
   constexpr double kTouching = 1e-12;
   tree_.distance(point, guess);
   double nearest[3], offset[3];
@@ -138,6 +138,20 @@ double Surface::distance(const double *point, double *gradient, int32_t &guess) 
   const double length = std::sqrt(dot(offset, offset));
   const double sign = closed_ && dot(offset, normal) < 0 ? -1.0 : 1.0;
   for (int k = 0; k < 3; ++k) gradient[k] = length > kTouching ? sign * offset[k] / length : normal[k];
+  if (!turning) return sign * length;
+  std::fill(turning, turning + 9, 0.0);
+  if (part == 0 || !(length > kTouching)) return sign * length;
+  // n = (x - c) / d, and the nearest point c stays at a corner or moves along an edge e: dn = (I - n n^T - e e^T) dx /
+  // d.
+  double edge[3] = {0, 0, 0};
+  if (part < 4) {
+    const Triangle &triangle = tree_.triangle(guess);
+    between(triangle.corners[part - 1], triangle.corners[part % 3], edge);
+    normalise(edge);
+  }
+  for (int r = 0; r < 3; ++r)
+    for (int c = 0; c < 3; ++c)
+      turning[3 * r + c] = ((r == c) - gradient[r] * gradient[c] - edge[r] * edge[c]) / (sign * length);
   return sign * length;
 }
 
@@ -178,6 +192,11 @@ bool Surface::hit(const double *from, const double *direction, double least, dou
 
 double surface_distance(const Surface &surface, const double *point, double *gradient, int32_t &guess) {
   return surface.distance(point, gradient, guess);
+}
+
+double surface_distance(const Surface &surface, const double *point, double *gradient, int32_t &guess,
+                        double *turning) {
+  return surface.distance(point, gradient, guess, turning);
 }
 
 bool surface_hit(const Surface &surface, const double *from, const double *direction, double least, double most,

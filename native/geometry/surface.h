@@ -17,7 +17,8 @@ class Surface {
   Surface(const double *vertices, int64_t vertex_count, const int32_t *faces, int64_t face_count, bool closed,
           double crease);
 
-  double distance(const double *point, double *gradient, int32_t &guess) const;
+  // turning, where it is asked for: how the gradient changes with the point, 9 numbers, row major.
+  double distance(const double *point, double *gradient, int32_t &guess, double *turning = nullptr) const;
   bool hit(const double *from, const double *direction, double least, double most, SurfaceHit &hit) const;
 
  private:

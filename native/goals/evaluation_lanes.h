@@ -25,11 +25,11 @@ struct Arena {
 
 // Where rays from the lanes meet a surface: at x + along a, on a triangle with the normal `face`, of a surface with the
 // normal `normal` there, which turns with the point that is met. Lanes that miss it may get its nearest point instead:
-// the normal there, and in `along` the height above it.
+// the direction from it, which turns with the lane's own point, and in `along` the height above it.
 struct RayHit {
   Lane along;
   Vector3 face, normal;
-  Vector3 turning[3];  // rows of dn/dh
+  Vector3 turning[3];  // rows of dn/dh; of a lane that misses, of dn/dx
   Mask hit;
 };
 

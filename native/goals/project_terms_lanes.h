@@ -32,12 +32,12 @@ inline void meet(const Surface &surface, const Projection &p, const Vector3 &x, 
     if (surface_hit(surface, from, direction, p.least, p.most, found)) {
       set(hit, lane, 1.0);
       load(found.face, lane, ray_hit.face);
-      for (int k = 0; k < 3; ++k) load(found.turning + 3 * k, lane, ray_hit.turning[k]);
     } else if (!p.has_fallback) {
-      found.along = surface_distance(surface, from, found.normal, guess[lane]);
+      found.along = surface_distance(surface, from, found.normal, guess[lane], found.turning);
     } else {
       continue;
     }
+    for (int k = 0; k < 3; ++k) load(found.turning + 3 * k, lane, ray_hit.turning[k]);
     set(ray_hit.along, lane, found.along);
     load(found.normal, lane, ray_hit.normal);
   }
@@ -58,7 +58,8 @@ MEMETIK_INLINE Vector3 along_plane(const RayHit &ray_hit, const Vector3 &a, cons
 MEMETIK_INLINE Vector3 unit(int k) { return {Lane(double(k == 0)), Lane(double(k == 1)), Lane(double(k == 2))}; }
 
 // r = x - (h + stand_off n) where the ray hits, which changes by v - (I + stand_off dn/dh) dh.
-// Where it misses, h is the nearest point: r = (height - stand_off) n.
+// Where it misses, h is the nearest point: r = (height - stand_off) n, which changes by (n n^T + (height - stand_off)
+// dn/dx) v.
 inline void project_point_rows(const ProblemView &v, const Evaluation &e, const Term &term, const double *d,
                                const Frame &f, Row *rows) {
   const Projection p(d);
@@ -72,7 +73,8 @@ inline void project_point_rows(const ProblemView &v, const Evaluation &e, const 
   for (int k = 0; k < 3; ++k) {
     const Vector3 moved = along_plane(ray_hit, a, unit(k) + stand_off * ray_hit.turning[k]);
     const Row hit = {-(t * along[k]) - stand_off * n[k], unit(k) - moved, -(t * cross(a, moved))};
-    const Row miss = p.has_fallback ? away[k] : Row{(t - stand_off) * n[k], n[k] * ray_hit.normal, zero3()};
+    const Vector3 climbing = n[k] * ray_hit.normal + (t - stand_off) * ray_hit.turning[k];
+    const Row miss = p.has_fallback ? away[k] : Row{(t - stand_off) * n[k], climbing, zero3()};
     rows[k] = choose_row(ray_hit.hit, hit, miss);
   }
 }
@@ -91,7 +93,7 @@ inline void project_axis_rows(const ProblemView &, const Evaluation &e, const Te
   for (int k = 0; k < 3; ++k) {
     const Vector3 turned = along_plane(ray_hit, a, ray_hit.turning[k]);
     const Row hit = {component[k], turned, cross(a, unit(k) + ray_hit.along * turned)};
-    const Row miss = p.has_fallback ? away[k] : Row{component[k], zero3(), cross(a, unit(k))};
+    const Row miss = p.has_fallback ? away[k] : Row{component[k], ray_hit.turning[k], cross(a, unit(k))};
     rows[k] = choose_row(ray_hit.hit, hit, miss);
   }
 }

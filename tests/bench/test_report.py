@@ -255,3 +255,23 @@ def test_an_empty_store_and_a_missing_one_are_told(tmp_path: Path) -> None:
         report_page(store)
     with pytest.raises(InvalidInputError, match="no store"):
         Store(tmp_path / "missing.db", must_exist=True)
+
+
+@pytest.mark.parametrize(("results", "why"), [(5, "none of the 5 targets"), (0, "no results yet")])
+@pytest.mark.parametrize("name", ["report.html", "report.pdf", "folder"])
+def test_a_store_without_anything_that_counts_says_so(tmp_path, results, why, name):
+    robot = mk.load_robot("ur5")
+    q = robot.random(0, 5)
+    nobody, unknown = np.zeros(5, dtype=np.int8), np.full((5, robot.dof), np.nan)
+    poses = (robot.pose(robot.tip, q),)
+    made = Scenario("Random", robot, (mk.Pose(robot.tip),), poses, None, False, q, nobody, unknown, {"scenario": "x"})
+    with Store(tmp_path / "bench.db") as store:
+        machine, versions = store.add_machine({}), store.add_versions({})
+        run = store.add_run(
+            store.add_scenario(made), "a", label="a", timeout=0.1, seeding="middle", settings={}, machine=machine,
+            versions=versions,
+        )  # fmt: skip
+        for target in range(results):
+            store.add_result(run, Result(target, 0, "missed", False, False, 0.1))
+        with pytest.raises(InvalidInputError, match=f"nothing to report.*{why}"):
+            write_report(store, [tmp_path / name])

@@ -1,8 +1,11 @@
 """The store: rows kept once, read back as arrays, merged, migrated; other files refused."""
 
+import contextlib
 import json
 import shutil
 import sqlite3
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -13,7 +16,7 @@ from memetik.bench.report.summary import summary
 from memetik.bench.run import schema
 from memetik.bench.run.store import Result, Store, merge_stores
 from memetik.bench.scenarios import scenario, scenario_from
-from memetik.errors import InvalidInputError, UnknownNameError
+from memetik.errors import InvalidInputError, MemetikError, UnknownNameError
 
 
 @pytest.fixture(scope="module")
@@ -219,3 +222,70 @@ def test_nothing_is_made_where_something_to_merge_is_missing(tmp_path, random_ta
         merge_stores(tmp_path / "new.db", [tmp_path / "a.db", tmp_path / "none.db"])
     assert not (tmp_path / "new.db").exists()
     assert merge_stores(tmp_path / "new.db", [tmp_path / "a.db"]) == {str(tmp_path / "a.db"): 12}
+
+
+def read_all(path) -> None:
+    """What reports, exports and diffs read."""
+    with Store(path, must_exist=True) as store:
+        runs, results = store.runs(), store.results()
+        for key in {str(run.run) for run in runs}:
+            store.configurations(key)
+            store.answers(key)
+        for key in {str(row.scenario_key) for row in results}:
+            store.targets(key)
+            store.scenario_facts(key)
+        store.machines()
+        store.versions()
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_damaged_store_is_an_error_with_a_sentence(tmp_path, random_targets, seed):
+    path = tmp_path / "s.db"
+    fill(path, random_targets)
+    content, generator = bytearray(path.read_bytes()), np.random.default_rng(seed)
+    for _ in range(5):
+        begin, length = generator.integers(100, len(content)), generator.integers(1, 400)
+        content[begin : begin + length] = generator.bytes(len(content[begin : begin + length]))
+    path.write_bytes(bytes(content))
+    with contextlib.suppress(MemetikError):
+        read_all(path)
+
+
+def test_damaged_content_is_named(tmp_path, random_targets):
+    path = tmp_path / "s.db"
+    fill(path, random_targets)
+    for change in ("UPDATE targets SET pose = x'00'", "UPDATE scenarios SET origin = '{'"):
+        connection = sqlite3.connect(path)
+        connection.execute(change)
+        connection.commit()
+        connection.close()
+        with pytest.raises(InvalidInputError, match="is damaged"):
+            read_all(path)
+
+
+FULL = """
+import resource, signal, sys
+from memetik.bench.run.store import Result, Store
+from memetik.errors import InvalidInputError, MemetikError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+try:
+    with Store(sys.argv[1]) as store:
+        run = store.add_run("s", "m", label="m", timeout=0.1, seeding="", settings={}, machine="a", versions="b")
+        for target in range(100_000):
+            store.add_result(run, Result(target, 0, "missed", False, False, 0.1, note="x" * 500))
+except InvalidInputError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
+def test_a_full_disk_is_an_error_with_a_sentence_and_costs_no_row(tmp_path):
+    path = tmp_path / "s.db"
+    done = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "cannot be used" in done.stdout
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT count(*) FROM results").fetchone()[0] > 10
+    assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    connection.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -159,3 +160,28 @@ def test_the_version_is_told_with_what_a_report_needs():
     assert told.returncode == 0
     assert told.stdout.startswith(f"memetik {mk.__version__}\n")
     assert np.__version__ in told.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_an_output_that_is_full_is_a_sentence(options):
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "memetik.cli", "fk", "panda", *options]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("memetik: the output cannot be read or written")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_json_that_is_nested_too_deeply_is_a_sentence(tmp_path):
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    for command in (
+        ["fk", "panda", "--input", str(tmp_path / "deep.json")],
+        ["solve", "panda", "--goal", "[" * 50_000],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "memetik.cli", *command], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2
+        assert "nested too deeply" in done.stderr
+        assert len(done.stderr.splitlines()) == 1

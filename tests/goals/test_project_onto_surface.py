@@ -141,6 +141,22 @@ def test_jacobian_equals_finite_differences_on_random_trees(fallback: bool, crea
     assert told > 0.8 * hits
 
 
+@pytest.mark.parametrize("surface", [trimesh.creation.icosphere(1, 0.3), trimesh.creation.box((0.4, 0.3, 0.2))])
+def test_jacobian_is_exact_where_the_ray_misses(surface: trimesh.Trimesh) -> None:
+    """The nearest point lies on a face, an edge or a corner; the direction from it turns as the link moves."""
+    robot, told, missed = carrier(Sphere(0.05)), 0, 0
+    rng = np.random.default_rng(9)
+    for stand_off in (0.0, 0.1):
+        for _ in range(30):
+            q = robot.random(rng)
+            q[:3] = rng.uniform(0.3, 0.8) * _unit(rng.normal(size=3))
+            outwards = robot.pose("body", q)[:3, :3].T @ _unit(q[:3] + rng.uniform(-0.1, 0.1, 3))
+            goal = mk.ProjectOntoSurface("body", outwards, surface, stand_off, reach=3.0)
+            missed += 1
+            told += assert_derivative_is_exact(robot, goal, q)
+    assert told > 0.8 * missed
+
+
 def test_a_foot_stands_on_uneven_ground() -> None:
     """Six joints: where it stands is given, how high and how it is turned follow from the ground."""
     rng = np.random.default_rng(3)

@@ -108,3 +108,19 @@ def test_a_robot_that_cannot_be_loaded_again_is_not_written(robot, tmp_path):
     moved = robot.at(mk.transform((1.0, 0.0, 0.0)))
     with pytest.raises(InvalidInputError, match="load_robot gives no robot like this"):
         mk.save_problem(mk.Problem(moved, mk.Position(robot.tip)), tmp_path / "reach.json")
+
+
+@pytest.mark.parametrize("most", [float("nan"), float("inf"), 2.5, -1, "3", None, [1], 2**40])
+def test_the_number_of_solutions_is_a_whole_number(most):
+    robot = mk.load_robot("panda")
+    problem = mk.Problem(robot, [mk.Pose("panda_hand", robot.pose("panda_hand", robot.neutral))])
+    with pytest.raises(mk.InvalidInputError, match="most is a whole number"):
+        problem.solve_all(most=most)
+
+
+@pytest.mark.parametrize("distinct", [float("nan"), float("inf"), -1.0, "3", None, [1]])
+def test_the_distance_of_distinct_solutions_is_a_number(distinct):
+    robot = mk.load_robot("panda")
+    problem = mk.Problem(robot, [mk.Pose("panda_hand", robot.pose("panda_hand", robot.neutral))])
+    with pytest.raises(mk.InvalidInputError, match="distinct is in radians or metres"):
+        problem.solve_all(distinct=distinct)

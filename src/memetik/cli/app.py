@@ -7,6 +7,7 @@ verb is called, so that `memetik --help` stays quick.
 from __future__ import annotations
 
 import logging
+import os
 import platform
 import sys
 from importlib import import_module
@@ -121,7 +122,23 @@ def main() -> None:
     try:
         from memetik.cli.options import argument_words
 
-        app(args=argument_words(sys.argv[1:]))
+        try:
+            app(args=argument_words(sys.argv[1:]))
+        finally:
+            sys.stdout.flush()
     except MemetikError as error:
         print(f"memetik: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+    except BrokenPipeError:
+        _forget_output()
+        raise SystemExit(1) from None
+    except OSError as error:
+        what = "the output" if error.filename is None else repr(error.filename)
+        print(f"memetik: {what} cannot be read or written: {error.strerror or error}.", file=sys.stderr)
+        _forget_output()
+        raise SystemExit(2) from None
+
+
+def _forget_output() -> None:
+    """What is left of the output would be tried again when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

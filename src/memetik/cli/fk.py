@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from memetik.cli.options import arguments_option, json_option, option, robot_arg
 from memetik.cli.output import print_json, print_table
 from memetik.errors import InvalidInputError
 from memetik.files.named_values import as_numbers, named_values
+from memetik.files.schema import parse_table, read_table
 from memetik.robot.robot import Robot
 
 
@@ -46,19 +46,8 @@ def fk(options: FkOptions) -> None:
 
 
 def _read_json(path: str) -> dict[str, Any]:
-    try:
-        if path == "-":
-            data = json.load(sys.stdin)
-        else:
-            with open(path, encoding="utf-8") as file:
-                data = json.load(file)
-    except OSError as error:
-        raise InvalidInputError(f"{path!r} cannot be read: {error.strerror}.") from None
-    except ValueError as error:
-        raise InvalidInputError(f"{path!r} is not JSON: {error}.") from None
-    if not isinstance(data, dict):
-        raise InvalidInputError(f"{path!r} must hold a JSON object with 'q' or 'joints', not a {type(data).__name__}.")
-    return data
+    table = parse_table(sys.stdin.read(), "json", "the input") if path == "-" else read_table(path, "the file", "json")
+    return dict(table.data)
 
 
 def _configuration(robot: Robot, options: FkOptions, stated: dict[str, Any]) -> np.ndarray:

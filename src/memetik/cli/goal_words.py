@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from typer.core import TyperCommand
 
 from memetik.errors import InvalidInputError
 from memetik.files.named_values import as_number, as_numbers, named_values
+from memetik.files.schema import parse_table
 from memetik.geometry.transforms import transform
 from memetik.goals.base import Goal
 from memetik.goals.direction import AlignAxis
@@ -63,14 +63,8 @@ def option_goals(pose: list[str], position: list[str], orientation: list[str], a
 
 def json_goals(texts: list[str]) -> list[Goal]:
     """Goals from JSON texts."""
-    goals = []
-    for text in texts:
-        try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise InvalidInputError(f"--goal {text!r:.60} is not JSON: {error}.") from None
-        goals.append(goal_from_dict(data))
-    return goals
+    tables = (parse_table(text, "json", f"--goal {text!r:.60}", located=False) for text in texts)
+    return [goal_from_dict(dict(table.data)) for table in tables]
 
 
 def configuration(robot: Robot, text: str, option: str, default: ArrayLike | None = None) -> np.ndarray:

@@ -128,8 +128,8 @@ class SolveOptions:
             refine_evaluations=_count(
                 "refine_evaluations", evaluations if refine_evaluations is None and soft else refine_evaluations
             ),
-            collect=collect,
-            distinct=distinct,
+            collect=_gathered(collect),
+            distinct=_distance(distinct),
             approximate=bool(given.get("approximate", False)),
             trace=trace,
             method=_method(problem, given.get("method", "memetic"), trace),
@@ -194,6 +194,18 @@ def _count(name: str, value: int | None) -> int:
     if not (isinstance(value, int | np.integer) and 0 <= value < 2**63):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(f"{name} is a whole number not below zero, not {value!r}.")
     return int(value)
+
+
+def _gathered(value: int) -> int:
+    if not (isinstance(value, int | np.integer) and 0 <= value < 2**31):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(f"most is a whole number of solutions from 0 to {2**31 - 1}, not {value!r}.")
+    return int(value)
+
+
+def _distance(value: float) -> float:
+    if not (isinstance(value, int | float | np.number) and 0.0 <= value < math.inf):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(f"distinct is in radians or metres, not below zero and finite, not {value!r}.")
+    return float(value)
 
 
 def _threads(value: int) -> int:

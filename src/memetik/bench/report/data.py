@@ -162,7 +162,14 @@ def read_cases(
     # One robot and scenario at a time, and numbers only: stores may be larger than memory.
     for (robot, scenario), members in groups.items():
         cases += _cases_of(store.results(robots=[robot], scenarios=[scenario]), members, solvers, names)
-    return _told_apart([case for case in cases if case.solvers])
+    filled = [case for case in cases if case.solvers]
+    if not filled:
+        unreached_targets = sum(case.left_out for case in cases)
+        why = "its runs have no results yet"
+        if unreached_targets:
+            why = f"none of the {unreached_targets} targets with results was reached by anyone, and none is known to be"
+        raise InvalidInputError(f"the store {str(store.path)!r} has nothing to report: {why}.")
+    return _told_apart(filled)
 
 
 def _cases_of(

@@ -29,6 +29,7 @@ from memetik.bench.report.summary import recorded_settings
 from memetik.bench.report.tables import Table, case_tables, findings, overview_table
 from memetik.bench.report.viewer import viewer_script
 from memetik.bench.run.store import Store
+from memetik.errors import InvalidInputError
 from memetik.files.atomic import write_whole
 
 Progress = Callable[[str], None]
@@ -84,7 +85,10 @@ def write_report(
         elif path.suffix.lower() == ".pdf":
             written.append(write_whole(path, _pdf(store, style, progress)))
         else:
-            path.mkdir(parents=True, exist_ok=True)
+            try:
+                path.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise InvalidInputError(f"the folder {str(path)!r} cannot be made: {error.strerror}.") from None
             for name, figure in _figures(store, style, progress):
                 written.append(write_figure(path / f"{name}.png", figure))
             written += _write_tables(path, store, style)

@@ -12,11 +12,11 @@ import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from copy import copy
-from pathlib import Path
 
 import numpy as np
 
 from memetik.bench.report.viewer import Part
+from memetik.files.atomic import write_whole
 
 _OVERSAMPLING = 2
 _DENSITY = 1.3  # points a pixel's edge
@@ -108,7 +108,7 @@ def save_png(path: str | os.PathLike[str], image: np.ndarray) -> None:
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     parts = (b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b"")
-    Path(path).write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts))
+    write_whole(path, b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts))
 
 
 def _camera(azimuth: float, elevation: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from memetik.bench.run.seeding import FOLLOW, seeds_of, stream_begins
 from memetik.bench.run.store import Result
 from memetik.bench.run.verification import Verifier
 from memetik.bench.scenarios.scenario import Scenario
+from memetik.files.atomic import temporary_folder
 from memetik.robot.manipulability import manipulability
 
 BLOCK = 20
@@ -81,11 +81,9 @@ class SolverProcesses:
     def __init__(self, core: int | None = None):
         self.core = core
         self._processes: dict[Any, SolverProcess] = {}
-        self._folder = tempfile.TemporaryDirectory(prefix="memetik-bench-")
-
-    @property
-    def folder(self) -> Path:
-        return Path(self._folder.name)
+        self._resources = ExitStack()
+        self.folder = self._resources.enter_context(temporary_folder())
+        """For files that the processes read."""
 
     def process(self, solver: Solver, memory: int) -> SolverProcess:
         key = (solver.label, solver.command)
@@ -97,7 +95,7 @@ class SolverProcesses:
         for process in self._processes.values():
             process.close()
         self._processes.clear()
-        self._folder.cleanup()
+        self._resources.close()
 
     def __enter__(self) -> SolverProcesses:
         return self

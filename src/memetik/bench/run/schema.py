@@ -57,7 +57,8 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # where the disk is full, SQLite has ended it already
+            connection.execute("ROLLBACK")
         raise
 
 

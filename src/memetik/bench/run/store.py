@@ -17,15 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from memetik.bench.run import schema
+from memetik.bench.run.store_values import Table, blob, number, plain, records, telling_damage
 from memetik.bench.scenarios import Scenario
 from memetik.errors import InvalidInputError, UnknownNameError
+from memetik.files.atomic import temporary_folder
 from memetik.geometry.cache import digest
-
-Table = Any
-"""A numpy record array: rows[k], rows.column, rows[rows.solved]. Type checkers do not know its columns."""
 
 STATUSES = {
     "solved": "a verified configuration within the timeout",
@@ -119,6 +117,7 @@ class Run:
     versions: str
 
 
+@telling_damage("runs", "results", "configurations", "verified", "answers", "targets", "scenario_facts", "versions")
 class Store:
     """The file of results at `path`, made where it does not exist.
 
@@ -172,13 +171,13 @@ class Store:
         with self._transaction():
             self._insert("scenarios", (
                 key, scenario.name, scenario.robot.name, scenario.robot.dof, len(scenario), json.dumps(scenario.origin),
-                json.dumps(scenario.goal_data), json.dumps(_plain(scenario.metadata)),
+                json.dumps(scenario.goal_data), json.dumps(plain(scenario.metadata)),
             ))  # fmt: skip
             for k in range(len(scenario)):
                 reachable, witness = int(scenario.reachable[k]), scenario.known_solutions[k]
                 self._insert("targets", (
-                    key, k, _blob(scenario.poses[k]), _blob(scenario.seeds[k]), None if reachable < 0 else reachable,
-                    _blob(witness) if np.isfinite(witness).all() else None,
+                    key, k, blob(scenario.poses[k]), blob(scenario.seeds[k]), None if reachable < 0 else reachable,
+                    blob(witness) if np.isfinite(witness).all() else None,
                 ))  # fmt: skip
         return key
 
@@ -209,8 +208,8 @@ class Store:
         """Keeps what became of a target, at once; ignored where there is one already."""
         if result.status not in STATUSES:
             raise InvalidInputError(f"a result's status is one of {', '.join(STATUSES)}, not {result.status!r}.")
-        row = {f.name: _number(getattr(result, f.name)) for f in fields(Result)}
-        row["q"] = None if result.q is None else _blob(result.q)
+        row = {f.name: number(getattr(result, f.name)) for f in fields(Result)}
+        row["q"] = None if result.q is None else blob(result.q)
         self._insert("results", (run.key, *row.values()))
 
     def finished(self, run: Run) -> set[tuple[int, int]]:
@@ -254,7 +253,7 @@ class Store:
                       (SELECT count(*) FROM results WHERE results.run = runs.run AND status = 'solved')
                FROM runs JOIN scenarios USING (scenario) ORDER BY started, runs.rowid"""
         )
-        return _records(rows, RUN_COLUMNS)
+        return records(rows, RUN_COLUMNS)
 
     def results(
         self,
@@ -287,7 +286,7 @@ class Store:
                 ORDER BY runs.started, runs.rowid, trial, target""",
             values,
         )
-        return _records(rows, RESULT_COLUMNS)
+        return records(rows, RESULT_COLUMNS)
 
     def configurations(self, run: str, trial: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The configurations that a run has: numbers of the targets (M,), trials (M,), q (M, dof)."""
@@ -359,10 +358,11 @@ class Store:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._connection.execute("COMMIT")
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:  # where the disk is full, SQLite has ended it already
+                self._connection.execute("ROLLBACK")
             raise
-        self._connection.execute("COMMIT")
 
     def _insert(self, table: str, row: Sequence[Any]) -> None:
         self._connection.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
@@ -394,12 +394,10 @@ def merge_stores(path: str | os.PathLike[str], others: Sequence[str | os.PathLik
 @contextmanager
 def _current_copy(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A copy of a store with tables of the current version."""
-    import tempfile
-
     if not Path(path).is_file():
         raise InvalidInputError(f"there is no store {str(path)!r} to merge.")
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "merged.db"
+    with temporary_folder() as folder:
+        copy = folder / "merged.db"
         try:
             source, target = sqlite3.connect(f"file:{Path(path).resolve()}?mode=ro", uri=True), sqlite3.connect(copy)
             with source, target:
@@ -410,36 +408,3 @@ def _current_copy(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise InvalidInputError(f"{str(path)!r} cannot be read as a store: {error}.") from None
         Store(copy).close()
         yield copy
-
-
-def _records(rows: list[tuple[Any, ...]], columns: Sequence[tuple[str, str]]) -> Table:
-    widths = {k: max((len(row[k]) for row in rows), default=1) for k, (_, kind) in enumerate(columns) if kind == "U"}
-    kinds = [(name, f"U{max(widths[k], 1)}" if k in widths else kind) for k, (name, kind) in enumerate(columns)]
-    table = np.zeros(len(rows), dtype=kinds)
-    for k, (name, kind) in enumerate(columns):
-        missing = {"f": np.nan, "i": -1}.get(kind[0])
-        table[name] = [missing if row[k] is None else row[k] for row in rows] if rows else []
-    return table.view(np.recarray)
-
-
-def _blob(array: ArrayLike) -> bytes:
-    return np.ascontiguousarray(array, dtype=float).tobytes()
-
-
-def _number(value: Any) -> Any:
-    """A value as SQLite keeps it: numbers that are not finite are missing, but for infinite clearance."""
-    if isinstance(value, bool | np.bool_):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return None if np.isnan(value) else float(value)
-    return int(value) if isinstance(value, np.integer) else value
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return value

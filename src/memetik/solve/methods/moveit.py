@@ -120,7 +120,7 @@ class _Entries:
             data = yaml.safe_load(Path(path).read_text())
         except FileNotFoundError:
             raise InvalidInputError(f"there is no file {path}.") from None
-        except (OSError, ValueError, yaml.YAMLError) as error:
+        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
             raise InvalidInputError(f"{path} is no YAML file: {error}.") from None
         groups = _groups(data)
         if group not in groups:

@@ -145,11 +145,11 @@ def _value(text: str) -> Any:
     text = text.strip()
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     try:
         return json.loads(f"[{text}]") if "," in text else text
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import tempfile
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from memetik.bench.scenarios.surroundings import SURROUNDINGS, make_surroundings
 from memetik.errors import InvalidInputError
+from memetik.files.atomic import temporary_folder
 from memetik.geometry.formats import MESH_FORMATS
 from memetik.geometry.mesh_files import load_mesh
 from memetik.geometry.shapes import Box, Capsule, Cone, Cylinder, Plane, Sphere
@@ -182,8 +182,8 @@ class ScenePanel(Panel):
         suffix = Path(name).suffix.lower()
         if suffix not in MESH_FORMATS:
             raise InvalidInputError(f"{Path(name).name!r:.80} does not end in {' or '.join(MESH_FORMATS)}.")
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"mesh{suffix}"
+        with temporary_folder() as folder:
+            path = folder / f"mesh{suffix}"
             path.write_bytes(content)
             mesh = load_mesh(path)
         self._session.add_object(mesh, self._middle(), Path(name).stem[:40] or "mesh")

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import html
+import secrets
 import tempfile
+import time
 import webbrowser
 from collections.abc import Generator
 from os import PathLike
@@ -21,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from memetik.collision.exact import CollisionModel
 from memetik.errors import InvalidInputError, MissingExtraError
+from memetik.files.atomic import write_whole
 from memetik.robot.robot import Robot
 from memetik.scene.scene import Scene
 from memetik.studio.server import close_server, viser_server
@@ -39,6 +42,9 @@ if TYPE_CHECKING:
 
 FRAMES_PER_SECOND = 30.0
 
+_OPENED = "memetik-picture-"
+_KEPT_SECONDS = 86_400.0
+
 
 class Picture:
     """A page that shows something in three dimensions, complete in itself."""
@@ -47,15 +53,19 @@ class Picture:
         self.page, self.height = page, height
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the page to a file."""
-        Path(path).write_text(self.page, encoding="utf-8")
+        """Writes the page to a file, whole or not at all."""
+        write_whole(path, self.page)
 
     def open(self) -> Path:
-        """Opens the page in the browser; the file it is in."""
-        with tempfile.NamedTemporaryFile("w", suffix=".html", delete=False, encoding="utf-8") as file:
-            file.write(self.page)
-        webbrowser.open(Path(file.name).as_uri())
-        return Path(file.name)
+        """Opens the page in the browser; the file it is in, which the first picture opened a day later removes."""
+        folder = Path(tempfile.gettempdir())
+        for old in folder.glob(f"{_OPENED}*.html"):
+            with contextlib.suppress(OSError):  # gone, or another user's
+                if time.time() - old.stat().st_mtime > _KEPT_SECONDS:
+                    old.unlink()
+        path = write_whole(folder / f"{_OPENED}{secrets.token_hex(8)}.html", self.page)
+        webbrowser.open(path.as_uri())
+        return path
 
     def _repr_html_(self) -> str:
         inside = html.escape(self.page, quote=True)
