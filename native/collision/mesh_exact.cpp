@@ -37,7 +37,7 @@ void support(const ConvexItem &item, const double *d, double *point) {
   double best = -INFINITY;
   int at = 0;
   for (int k = 0; k < item.count; ++k) {
-    const double height = gjk::dot(d, item.corners + 3 * k);
+    const double height = dot(d, item.corners + 3 * k);
     if (height > best) best = height, at = k;
   }
   for (int i = 0; i < 3; ++i) point[i] = item.corners[3 * at + i];
@@ -63,7 +63,7 @@ bool holds_point(const CollisionShape &a, const BoxTree &cloud, const Placement 
       if (!(block.used >> slot & 1)) continue;
       const double centre[3] = {block.centre[0][slot], block.centre[1][slot], block.centre[2][slot]};
       const double half[3] = {block.half[0][slot], block.half[1][slot], block.half[2][slot]};
-      const double radius = std::sqrt(gjk::dot(half, half));
+      const double radius = std::sqrt(dot(half, half));
       double x[3];
       to_outer(b_in_a, centre, x);
       bool beside = false;
@@ -134,7 +134,7 @@ Placement object_in_body(ExactPoses &poses, int lane, int a, const ObjectView &o
 double reach_along(const CollisionShape &shape, const double *direction) {
   double point[3];
   shape.support(direction, point);
-  return gjk::dot(point, direction);
+  return dot(point, direction);
 }
 
 bool items_near(const ConvexItem &a, const ConvexItem &b, const Placement &b_in_a, double threshold,
@@ -149,7 +149,7 @@ bool items_near(const ConvexItem &a, const ConvexItem &b, const Placement &b_in_
     support(a, d, own);
     support(b, inner, other);
     to_outer(b_in_a, other, placed);
-    gjk::subtract(own, placed, out);
+    subtract(own, placed, out);
   };
   return is_nearer(difference, reach, direction);
 }
@@ -160,13 +160,13 @@ bool half_space_near(const CollisionShape &a, const Placement &plane_in_a, doubl
   double lowest[3], above[3], least = INFINITY;
   if (a.kind() == ShapeKind::points) {
     for (size_t k = 0; k < a.spec().vertices.size(); k += 3) {
-      gjk::subtract(&a.spec().vertices[k], plane_in_a.p, above);
-      least = std::fmin(least, gjk::dot(normal, above));
+      subtract(&a.spec().vertices[k], plane_in_a.p, above);
+      least = std::fmin(least, dot(normal, above));
     }
   } else {
     a.support(down, lowest);
-    gjk::subtract(lowest, plane_in_a.p, above);
-    least = gjk::dot(normal, above);
+    subtract(lowest, plane_in_a.p, above);
+    least = dot(normal, above);
   }
   return least <= threshold + a.radius();
 }

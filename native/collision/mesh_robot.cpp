@@ -5,12 +5,11 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/rounding.h"
 #include "tree/placement.h"
 
 namespace memetik {
 namespace {
-
-constexpr double kUnit = 5.960464477539063e-8;  // 2^-24: relative error of one rounding in single precision
 
 double norm(const double *p) { return std::sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]); }
 
@@ -51,12 +50,12 @@ ShapeView view_of(const CollisionShape &shape) {
   view.hull_count = int(shape.hull_x().size());
   view.hull_excess = float(shape.hull_excess());
   view.radius = float(shape.radius());
-  view.bounding_radius = float(shape.bounding_radius() * (1 + 4 * kUnit));
+  view.bounding_radius = float(shape.bounding_radius() * (1 + 4 * kSingleRounding));
   for (int i = 0; i < 3; ++i) {
     view.size[i] = float(shape.spec().size[size_t(i)]);
     const bool endless = shape.kind() == ShapeKind::half_space;
     view.centre[i] = endless ? 0.0f : float(0.5 * (shape.low()[i] + shape.high()[i]));
-    view.half[i] = float(0.5 * (shape.high()[i] - shape.low()[i]) * (1 + 4 * kUnit));
+    view.half[i] = float(0.5 * (shape.high()[i] - shape.low()[i]) * (1 + 4 * kSingleRounding));
   }
   if (view.corners == nullptr) {
     for (int i = 0; i < 3; ++i) view.root.centre[i] = view.centre[i], view.root.half[i] = view.half[i];
@@ -118,7 +117,7 @@ MeshRobot::MeshRobot(std::shared_ptr<const Tree> tree, std::vector<MeshBodySpec>
     own.first_ball = int(balls_.size());
     for (const CoverBall &ball : body.shape->spec().cover)
       balls_.push_back({placed(ball.centre, 0), placed(ball.centre, 1), placed(ball.centre, 2),
-                        float(ball.outer * (1 + 4 * kUnit)), float(ball.inner * (1 - 4 * kUnit))});
+                        float(ball.outer * (1 + 4 * kSingleRounding)), float(ball.inner * (1 - 4 * kSingleRounding))});
     own.ball_count = int(balls_.size()) - own.first_ball;
     // Rounding. An angle within pi is off by pi u, its sine and cosine by 2 u more, each column of a rotation that is
     // placed and turned by another 6 u of its length: 12 u in all for an axis, so that points at a distance r from it
@@ -131,7 +130,7 @@ MeshRobot::MeshRobot(std::shared_ptr<const Tree> tree, std::vector<MeshBodySpec>
       sum += distance;
       distance += hop[size_t(a)];
     }
-    rounding_.push_back(32 * kUnit * (sum + distance));
+    rounding_.push_back(32 * kSingleRounding * (sum + distance));
     own.rounding = float(rounding_.back());
     reach_ = std::max(reach_, distance);
     body_views_.push_back(own);

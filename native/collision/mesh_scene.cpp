@@ -5,10 +5,11 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "base/rounding.h"
+
 namespace memetik {
 namespace {
 
-constexpr double kUnit = 5.960464477539063e-8;  // 2^-24
 constexpr float kEndless = 1e30f;
 
 }  // namespace
@@ -42,7 +43,7 @@ void MeshScene::place(int object) {
   view.pose = view_of(view.exact);
   view.padding = float(spec.padding);
   // Points of the robot are mapped into the object's frame: a few roundings of numbers no larger than this.
-  view.rounding = float(16 * kUnit * (2 * distance + largest + reach_ + spec.padding));
+  view.rounding = float(16 * kSingleRounding * (2 * distance + largest + reach_ + spec.padding));
 }
 
 // Neighbours in space become neighbours in order: positions on a curve that fills it.

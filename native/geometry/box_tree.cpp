@@ -49,7 +49,7 @@ struct BoxTree::Items {
   const double *at(int64_t k) const { return corners + order[size_t(k)] * stride; }
   double middle(int32_t item, const double *axis) const {
     double sum = 0;
-    for (int64_t c = 0; c < stride; c += 3) sum += gjk::dot(corners + item * stride + c, axis);
+    for (int64_t c = 0; c < stride; c += 3) sum += dot(corners + item * stride + c, axis);
     return sum;
   }
 };
@@ -64,10 +64,10 @@ BoxNode BoxTree::enclose(const Items &items, int64_t begin, int64_t end) const {
     for (int64_t k = begin; k < end; ++k) {
       const double *t = items.at(k);
       double u[3], v[3], normal[3];
-      gjk::subtract(t + 3, t, u);
-      gjk::subtract(t + 6, t, v);
-      gjk::cross(u, v, normal);
-      const double area = std::sqrt(gjk::dot(normal, normal)) + 1e-18;
+      subtract(t + 3, t, u);
+      subtract(t + 6, t, v);
+      cross(u, v, normal);
+      const double area = std::sqrt(dot(normal, normal)) + 1e-18;
       weight += area;
       for (int i = 0; i < 3; ++i) {
         const double sum = t[i] + t[3 + i] + t[6 + i];

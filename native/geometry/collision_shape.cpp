@@ -10,8 +10,6 @@
 namespace memetik {
 namespace {
 
-using gjk::dot, gjk::subtract;
-
 constexpr double kHullExcess = 0.002;  // metres: how far reduced hulls may lie inside the true ones
 constexpr double kMostCoordinate = 1e6;
 constexpr int kSides = 16;  // of the prisms around round shapes

@@ -15,7 +15,6 @@ namespace memetik {
 namespace {
 
 using Point = std::array<double, 3>;
-using gjk::dot, gjk::subtract, gjk::cross;
 
 constexpr double kCellShare = 1.0 / 6;  // edge of a surface cell, of the excess
 constexpr double kMostCells = 60000, kMostVoxels = 40000;

@@ -3,19 +3,11 @@
 
 #include <cmath>
 
+#include "geometry/vectors.h"
+
 namespace memetik {
 
 namespace gjk {
-
-inline double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-inline void subtract(const double *a, const double *b, double *out) {
-  for (int i = 0; i < 3; ++i) out[i] = a[i] - b[i];
-}
-inline void cross(const double *a, const double *b, double *out) {
-  out[0] = a[1] * b[2] - a[2] * b[1];
-  out[1] = a[2] * b[0] - a[0] * b[2];
-  out[2] = a[0] * b[1] - a[1] * b[0];
-}
 
 // Up to four points; reduced to those that hold the point nearest to the origin.
 struct Simplex {
@@ -40,12 +32,12 @@ template <class Support>
 bool is_nearer(const Support &support, double threshold, double *direction) {
   gjk::Simplex simplex;
   double v[3] = {direction[0], direction[1], direction[2]}, w[3];
-  double length2 = gjk::dot(v, v);
+  double length2 = dot(v, v);
   if (!(length2 > 0)) v[0] = 1, length2 = 1;
   for (int step = 0; step < 64; ++step) {
     const double backwards[3] = {-v[0], -v[1], -v[2]};
     support(backwards, w);
-    const double height = gjk::dot(v, w);
+    const double height = dot(v, w);
     // Everything lies beyond the plane through w across v.
     if (height > 0 && height * height > threshold * threshold * length2) {
       for (int i = 0; i < 3; ++i) direction[i] = v[i];
@@ -60,7 +52,7 @@ bool is_nearer(const Support &support, double threshold, double *direction) {
     ++simplex.count;
     if (simplex.reduce(v)) return true;
     const double before = length2;
-    length2 = gjk::dot(v, v);
+    length2 = dot(v, v);
     if (length2 <= threshold * threshold || length2 < 1e-24) return true;
     if (step > 8 && length2 >= before) break;
   }

@@ -9,8 +9,6 @@
 namespace memetik {
 namespace {
 
-using gjk::cross, gjk::dot, gjk::subtract;
-
 // Without relation to any axis, so that rays along edges are rare.
 constexpr double kDirections[3][3] = {
     {0.29051245, 0.41897821, 0.86029917}, {-0.75239911, 0.36181372, 0.55036813}, {0.54791837, -0.81293745, 0.19718293}};

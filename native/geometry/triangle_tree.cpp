@@ -9,18 +9,8 @@
 namespace memetik {
 namespace {
 
-constexpr int kLeaf = 4;
+constexpr int kLeafTriangles = 4;
 constexpr int kMostLevels = 64;  // halving: 2^64 triangles
-
-void subtract(const double *a, const double *b, double *out) {
-  for (int k = 0; k < 3; ++k) out[k] = a[k] - b[k];
-}
-
-void cross(const double *a, const double *b, double *out) {
-  out[0] = a[1] * b[2] - a[2] * b[1];
-  out[1] = a[2] * b[0] - a[0] * b[2];
-  out[2] = a[0] * b[1] - a[1] * b[0];
-}
 
 double segment_squared(const double *a, const double *b, const double *p) {
   double edge[3], offset[3];
@@ -150,7 +140,7 @@ void TriangleTree::build(int32_t node, std::vector<int32_t> &order, std::vector<
   }
   std::copy(lower, lower + 3, nodes_[node].lower);
   std::copy(upper, upper + 3, nodes_[node].upper);
-  if (end - begin <= kLeaf) {
+  if (end - begin <= kLeafTriangles) {
     nodes_[node].first = begin;
     nodes_[node].count = end - begin;
     return;
