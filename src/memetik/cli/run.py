@@ -17,7 +17,6 @@ from memetik.motion.execution.faults import DropsPoints, StopsEarly, TakesFewPoi
 from memetik.motion.tasks.report import StepReport, TaskReport
 from memetik.motion.tasks.sequencer import Sequencer
 from memetik.motion.tasks.task_file import load_task, teach
-from memetik.robot.robot import Robot
 from memetik.ros.recordings.recording import Recording, RecordingDriver
 
 

@@ -16,7 +16,7 @@ from memetik.motion.planning.pipeline import plan as plan_motion
 from memetik.motion.planning.plan import Plan
 from memetik.robot.robot import Robot, load_robot
 from memetik.ros import conversions
-from memetik.ros.messages import message_class
+from memetik.ros.messages import Message, message_class
 from memetik.ros.node import markers
 from memetik.ros.node.planning_scene import apply_object, apply_scene, attach, cloud_points
 from memetik.ros.node.services import Services, only_joints
@@ -115,14 +115,14 @@ class RosNode(AbstractContextManager["RosNode"]):
         take(f"{own}/target_twist", "geometry_msgs/msg/TwistStamped", lambda message: self.streamer.take_twist(message))
 
     def _changes(self, apply: Callable[[Scene, Any, Any], None]) -> Callable[[Any], None]:
-        def take(message: Any) -> None:
+        def take(message: Message) -> None:
             with self.world.lock:
                 q = self.world.q()
                 apply(self.world.scene, message, lambda frame: self.world.frame(frame, q))
 
         return take
 
-    def _take_cloud(self, message: Any) -> None:
+    def _take_cloud(self, message: Message) -> None:
         q = self.world.q()
         pose, points = self.world.frame(message.header.frame_id, q), cloud_points(message)
         with self.world.lock:
@@ -131,7 +131,7 @@ class RosNode(AbstractContextManager["RosNode"]):
             if len(points):
                 self.world.scene.add_points(CLOUD, points, self.options.point_size, pose)
 
-    def _plan_to(self, message: Any) -> None:
+    def _plan_to(self, message: Message) -> None:
         """A goal: plan to it and send the trajectory."""
         world = self.world
         q = world.robot.clip(world.q())
@@ -204,7 +204,7 @@ def wait_for_description(transport: Transport, timeout: float) -> Robot:
     found: list[str] = []
     arrived = threading.Event()
 
-    def take(message: Any) -> None:
+    def take(message: Message) -> None:
         found.append(message.data)
         arrived.set()
 
