@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from memetik import _core
-from memetik.bench.scenarios import bodies, clutter, configurations, streams, surfaces
+from memetik.bench.scenarios import bodies, configurations, recipes
 from memetik.bench.scenarios.recipes import SCENARIOS
 from memetik.geometry.formats import MESH_FORMATS, POINT_FORMATS
 from memetik.solve.literature import METHODS
@@ -97,7 +97,7 @@ def test_every_reader_of_a_format_is_in_the_tables() -> None:
 
 def test_every_recipe_is_a_scenario() -> None:
     made = {recipe.make for recipe in SCENARIOS.values()}
-    for module in (bodies, clutter, configurations, streams, surfaces):
+    for module in (bodies, configurations, recipes):
         for name, function in vars(module).items():
             if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_"):
                 signature = inspect.signature(function)
