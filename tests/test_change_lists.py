@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from memetik import _core
-from memetik.bench.scenarios import bodies, clutter, configurations, streams, surfaces
+from memetik.bench.scenarios import bodies, configurations, recipes
 from memetik.bench.scenarios.recipes import SCENARIOS
 from memetik.geometry.formats import MESH_FORMATS, POINT_FORMATS
 from memetik.solve.literature import METHODS
@@ -79,7 +79,7 @@ def test_every_class_of_a_method_has_a_name() -> None:
 def test_every_planner_has_a_file_and_every_file_a_line() -> None:
     rows = table("MEMETIK_PLANNERS", NATIVE / "motion/planner.h")
     assert [name for name, _ in rows] == _core.planner_names()
-    signature = re.compile(r"^PathResult (\w+)\(MotionQuery &", re.MULTILINE)
+    signature = re.compile(r"^PathResult (\w+)\(PlannerTask &", re.MULTILINE)
     defined = {path.stem: signature.findall(text_of(path)) for path in (NATIVE / "motion").glob("*.cpp")}
     own = {stem: names for stem, names in defined.items() if names and stem != "planner"}
     assert own == {function: [function] for _, function in rows}
@@ -97,7 +97,7 @@ def test_every_reader_of_a_format_is_in_the_tables() -> None:
 
 def test_every_recipe_is_a_scenario() -> None:
     made = {recipe.make for recipe in SCENARIOS.values()}
-    for module in (bodies, clutter, configurations, streams, surfaces):
+    for module in (bodies, configurations, recipes):
         for name, function in vars(module).items():
             if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_"):
                 signature = inspect.signature(function)

@@ -31,6 +31,16 @@ def test_addresses_are_those_of_the_package():
     assert f"site_url: {urls['Documentation']}" in (ROOT / "mkdocs.yml").read_text()
 
 
+def test_every_public_module_is_checked_strictly():
+    """Each module that the stub of the package takes a name from."""
+    strict = [ROOT / name for name in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pyright"]["strict"]]
+    stub = (ROOT / "src/memetik/__init__.pyi").read_text()
+    for module in set(re.findall(r"^from (memetik[\w.]*) import", stub, re.MULTILINE)) - {"memetik._core"}:
+        path = ROOT / "src" / module.replace(".", "/")
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        assert any(path.is_relative_to(name) for name in strict), path
+
+
 def test_documentation_lists_every_code_of_the_doctor_with_its_severity():
     from memetik.doctor import CODES
 

@@ -22,6 +22,9 @@ NAMED_TUPLE = {"_replace", "_asdict", "_fields", "_make"}
 SYSTEM = {"_exit"}
 """Names of the standard library that begin with an underscore and are meant for others."""
 
+XACRO = {"_eval_dict"}
+"""The values of a file's arguments, which xacro tells in no other way."""
+
 VISER = {"_current_file_upload_states", "_websock_server", "_live_connections", "_impl", "_queue_scene_message"}
 """What the studio needs of viser that has no public name: who is connected, uploads under way, poses in one message."""
 
@@ -136,19 +139,30 @@ def file_lines() -> dict[str, int]:
     return {str(path.relative_to(ROOT)): len(text.splitlines()) for path, text in texts.items()}
 
 
+def names_of_any() -> dict[Path, set[str]]:
+    """By file, the names that stand for anything there: Any, object, and aliases of Any, made there or imported."""
+    names = {path: {"Any", "object"} for path in python_files()}
+    for path, tree in python_files().items():
+        made = [node for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.value) == "Any"]
+        names[path] |= {ast.unparse(target) for node in made for target in node.targets}
+    for path, tree in python_files().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memetik"):
+                source = (PACKAGE.parent / (node.module or "").replace(".", "/")).with_suffix(".py")
+                names[path] |= {
+                    alias.asname or alias.name for alias in node.names if alias.name in names.get(source, ())
+                }
+    return names
+
+
 def loose_parameters() -> dict[str, list[str]]:
     """Parameters that are annotated plain Any, a name that stands for it, or object, by file."""
-    aliases = {"Any", "typing.Any", "object"}
-    for tree in python_files().values():
-        for node in tree.body:
-            if isinstance(node, ast.Assign) and ast.unparse(node.value) == "Any":
-                aliases |= {ast.unparse(target) for target in node.targets}
-    found = defaultdict(list)
+    names, found = names_of_any(), defaultdict(list)
     for path, node in python_functions():
         if node.name in ("__eq__", "__exit__", "__setattr__"):  # whose types are the language's
             continue
         for parameter in parameters_of(node):
-            if parameter.annotation is not None and ast.unparse(parameter.annotation) in aliases:
+            if parameter.annotation is not None and ast.unparse(parameter.annotation) in names[path]:
                 found[str(path.relative_to(ROOT))].append(f"{node.name}({parameter.arg})")
     return found
 
@@ -180,7 +194,7 @@ def foreign_private_names() -> list[str]:
                 found += [f"{where} {node.module}.{name}" for name in names if not same]
             elif isinstance(node, ast.Attribute) and is_private(node.attr):
                 own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-                known = node.attr in defined[room(path)] | NAMED_TUPLE | SYSTEM | VISER | {"_core"}
+                known = node.attr in defined[room(path)] | NAMED_TUPLE | SYSTEM | XACRO | VISER | {"_core"}
                 found += [f"{where} {ast.unparse(node)}"] if not own and not known else []
     return found
 

@@ -32,10 +32,16 @@ std::vector<double> rows_of(const Rows &array, const char *name, size_t columns)
   return {array.data(), array.data() + array.size()};
 }
 
-std::shared_ptr<const CollisionShape> make_shape(ShapeKind kind, const std::array<double, 3> &size,
-                                                 const Rows &vertices, const Input<int32_t> &faces,
-                                                 const Input<int32_t> &hull, bool convex, const Rows &boundary,
-                                                 const Rows &samples, const Rows &cover) {
+// What a shape is made of besides its size, each as rows.
+struct ShapeArrays {
+  Rows vertices;
+  Input<int32_t> faces, hull;
+  Rows boundary, samples, cover;
+};
+
+std::shared_ptr<const CollisionShape> make_shape(ShapeKind kind, const std::array<double, 3> &size, bool convex,
+                                                 const ShapeArrays &arrays) {
+  const auto &[vertices, faces, hull, boundary, samples, cover] = arrays;
   CollisionShapeSpec spec;
   spec.kind = kind, spec.size = size, spec.convex = convex;
   spec.vertices = rows_of(vertices, "vertices", 3);
@@ -169,9 +175,11 @@ std::optional<std::tuple<int, int, bool>> first_contact(const MeshModel &model, 
 void bind_mesh_check(nb::module_ &m) {
   bind_enum<ShapeKind>(m, "ShapeKind", "The shapes that exact collision checks know.");
   bind_enum<EdgeState>(m, "EdgeState", "What is known of a straight motion.");
+  bind_fields<ShapeArrays>(m, "ShapeArrays", "What a shape is made of besides its size, each as rows.",
+                           REQUIRED(vertices), REQUIRED(faces), REQUIRED(hull), REQUIRED(boundary), REQUIRED(samples),
+                           REQUIRED(cover));
   nb::class_<CollisionShape>(m, "CollisionShape", "One shape, ready for exact checks.", nb::is_weak_referenceable())
-      .def_static("build", &make_shape, "kind"_a, "size"_a, "vertices"_a, "faces"_a, "hull"_a, "convex"_a, "boundary"_a,
-                  "samples"_a, "cover"_a)
+      .def_static("build", &make_shape, "kind"_a, "size"_a, "convex"_a, "arrays"_a)
       .def_prop_ro(
           "cover",
           [](const CollisionShape &shape) {

@@ -24,7 +24,7 @@ def _read_stub() -> dict[str, str]:
 
 
 _MODULE_OF = _read_stub()
-__all__ = sorted(_MODULE_OF)
+__all__ = sorted(_MODULE_OF)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> object:

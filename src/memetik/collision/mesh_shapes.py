@@ -84,18 +84,19 @@ def _primitive(shape: SceneShape) -> tuple[_core.ShapeKind, tuple[float, float, 
             return kinds.mesh, (0.0, 0.0, 0.0)
 
 
-def _build(kind: _core.ShapeKind, size: tuple[float, float, float], **arrays: Any) -> _core.CollisionShape:
+def _build(
+    kind: _core.ShapeKind, size: tuple[float, float, float], convex: bool = False, **arrays: np.ndarray
+) -> _core.CollisionShape:
     empty = np.zeros(0, dtype=np.int32)
-    values: dict[str, Any] = {
+    values: dict[str, np.ndarray] = {
         "vertices": _NONE,
         "faces": empty.reshape(0, 3),
         "hull": empty,
-        "convex": False,
         "boundary": np.zeros((0, 9)),
         "samples": _NONE,
         "cover": np.zeros((0, 5)),
     }
-    return _core.CollisionShape.build(kind, size, **(values | arrays))
+    return _core.CollisionShape.build(kind, size, convex, _core.ShapeArrays(**(values | arrays)))
 
 
 def _make_mesh(shape: SceneShape, solid: bool | None, excess: float | None) -> _core.CollisionShape:
@@ -104,7 +105,8 @@ def _make_mesh(shape: SceneShape, solid: bool | None, excess: float | None) -> _
     if kept is None:
         kept = _prepare_mesh(shape, solid, excess)
         cache.store("mesh-shape", key, kept)
-    return _build(_core.ShapeKind.mesh, (0.0, 0.0, 0.0), **{**kept, "convex": bool(kept["convex"])})
+    arrays = {name: values for name, values in kept.items() if name != "convex"}
+    return _build(_core.ShapeKind.mesh, (0.0, 0.0, 0.0), bool(kept["convex"]), **arrays)
 
 
 def _prepare_mesh(shape: SceneShape, solid: bool | None, excess: float | None) -> dict[str, np.ndarray]:

@@ -11,7 +11,7 @@ import numpy as np
 from memetik.errors import InvalidInputError
 from memetik.geometry.transforms import transform
 from memetik.motion.timing.trajectory import Trajectory
-from memetik.ros.messages import message_class
+from memetik.ros.messages import Message, message_class
 
 NANO = 1_000_000_000
 
@@ -38,7 +38,7 @@ def duration(seconds: float) -> Any:
     return Duration(sec=whole, nanosec=rest)
 
 
-def seconds_of(message: Any) -> float:
+def seconds_of(message: Message) -> float:
     """Seconds of a Time or a Duration."""
     return message.sec + message.nanosec / NANO
 
@@ -48,13 +48,13 @@ def header(frame: str = "", nanoseconds: int = 0) -> Any:
     return Header(stamp=stamp(nanoseconds), frame_id=frame)
 
 
-def pose_matrix(message: Any) -> np.ndarray:
+def pose_matrix(message: Message) -> np.ndarray:
     """A geometry_msgs/Pose as (4, 4). A quaternion of zeros counts as no rotation, as MoveIt has it."""
     p, r = message.position, message.orientation
     return _matrix((p.x, p.y, p.z), (r.x, r.y, r.z, r.w))
 
 
-def transform_matrix(message: Any) -> np.ndarray:
+def transform_matrix(message: Message) -> np.ndarray:
     """A geometry_msgs/Transform as (4, 4)."""
     p, r = message.translation, message.rotation
     return _matrix((p.x, p.y, p.z), (r.x, r.y, r.z, r.w))
@@ -100,7 +100,7 @@ def joint_state(names: Sequence[str], q: np.ndarray, velocity: np.ndarray | None
     )
 
 
-def joint_values(message: Any) -> dict[str, float]:
+def joint_values(message: Message) -> dict[str, float]:
     """{joint: position} of a sensor_msgs/JointState; its positions must be finite."""
     if len(message.name) != len(message.position):
         raise InvalidInputError(
@@ -124,7 +124,7 @@ def trajectory_message(trajectory: Trajectory, frame: str = "", nanoseconds: int
     return JointTrajectory(header=header(frame, nanoseconds), joint_names=list(trajectory.joint_names), points=points)
 
 
-def trajectory_of(message: Any) -> Trajectory:
+def trajectory_of(message: Message) -> Trajectory:
     """A Trajectory from a trajectory_msgs/JointTrajectory: of the fifth degree, cubic or straight between its points,
     by what all of them have."""
     if not message.points:

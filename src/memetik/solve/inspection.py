@@ -66,8 +66,8 @@ class Inspection:
 
     def views_for(self, share: float) -> tuple[int, ...]:
         """The first of the `views` that see this share of all that is seen."""
-        enough = np.searchsorted(np.cumsum(self.gains), share * self.seen.sum() - 1e-9)
-        return self.views[: int(enough) + 1]
+        enough = float(share * self.seen.sum()) - 1e-9
+        return self.views[: int(np.searchsorted(np.cumsum(self.gains), enough)) + 1]
 
     def __str__(self) -> str:
         rows = [f"{'object':20} {'points':>6} {'reached':>8} {'seen':>6}"]
@@ -111,7 +111,7 @@ def plan_inspection(
     goals       further goals that every configuration has to meet.
     timeout     seconds for each point; rng, threads, method as in `Problem.solve`; margin as in `Problem`.
     """
-    if not isinstance(points, SurfacePoints):
+    if not isinstance(points, SurfacePoints):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(f"the points to see come from mk.sample_surface, not {type(points).__name__}.")
     link = robot.tip if link is None else link
     scan = Viewpoint(link, distance=distance, view_angle=view_angle, incidence_angle=incidence_angle, axis=axis)
@@ -157,7 +157,9 @@ def _seen(poses: np.ndarray, points: SurfacePoints, scan: Viewpoint, sight: Line
 
 def _cover(seen: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Rows of seen (K, N) that together see what all see, each time the one that adds most, and what each adds."""
-    left, views, gains = seen.any(axis=0), [], []
+    views: list[int] = []
+    gains: list[int] = []
+    left = seen.any(axis=0)
     while left.any():
         added = (seen & left).sum(axis=1)
         best = int(np.argmax(added))

@@ -3,8 +3,9 @@ solution of it, or all distinct ones, and which of them to take."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -86,7 +87,8 @@ def solve_one(instance: ProblemInstance) -> Solution:
 def gather_solutions(instance: ProblemInstance) -> list[Solution]:
     """The distinct solutions, `options.collect` at most, nearest to the seed first."""
     inputs, outcome = instance.inputs, instance.run()
-    own = [outcome.replace(success=True, q=a.q, errors=a.errors, cost=a.cost, answers=[]) for a in outcome.answers]
+    changed = cast("Callable[..., _core.Outcome]", outcome.replace)  # pyright: ignore[reportUnknownMemberType]
+    own = [changed(success=True, q=a.q, errors=a.errors, cost=a.cost, answers=[]) for a in outcome.answers]
     found = [Solution(instance.problem, inputs.targets, o, "solved", inputs.seed, inputs.base) for o in own]
     return sorted(found, key=lambda solution: float(np.abs(solution.q - inputs.seed).max()))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -222,7 +222,8 @@ class Simulation:
         robots = model.geom_contype[geoms] == ROBOT_BITS[0]
         for number in np.flatnonzero(robots.any(axis=1) & (data.contact.dist <= 0.0)):
             self._mujoco.mj_contactForce(model, data, number, wrench)
-            first, second = sorted(self._names[model.geom_bodyid[geom]] for geom in geoms[number])
+            names = cast("list[int]", model.geom_bodyid[geoms[number]].tolist())
+            first, second = sorted(self._names[body] for body in names)
             found[first, second] = found.get((first, second), 0.0) + float(np.linalg.norm(wrench[:3]))
         return found
 

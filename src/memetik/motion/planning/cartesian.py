@@ -16,7 +16,7 @@ from memetik.geometry.transforms import as_pose
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-    from scipy.spatial.transform import RotationSpline, Slerp
+    from scipy.spatial.transform import RotationSpline, Slerp  # pyright: ignore[reportMissingTypeStubs]
 
 TURN = 0.3
 """Metres that a rotation by one radian counts as."""
@@ -42,7 +42,7 @@ class CartesianPath:
         rows = np.atleast_1d(s)
         poses = np.tile(np.eye(4), (len(rows), 1, 1))
         poses[:, :3, 3] = self._positions(rows)
-        poses[:, :3, :3] = self._rotations(rows).as_matrix()
+        poses[:, :3, :3] = self._rotations(rows).as_matrix()  # pyright: ignore[reportUnknownMemberType]
         return poses if s.ndim else poses[0]
 
     def samples(self, step: float = 0.01) -> np.ndarray:
@@ -51,7 +51,7 @@ class CartesianPath:
         if not 0.0 < step < np.inf:
             raise InvalidInputError(f"step is in metres and must be positive, not {step!r}.")
         parts = np.maximum(1, np.ceil(np.diff(self.knots) * self.length / step - 1e-9).astype(int))
-        rows = [
+        rows: list[np.ndarray] = [
             np.linspace(a, b, n, endpoint=False) for a, b, n in zip(self.knots, self.knots[1:], parts, strict=False)
         ]
         return np.concatenate([*rows, [1.0]])
@@ -104,8 +104,8 @@ def arc(start: ArrayLike, via: ArrayLike, end: ArrayLike) -> CartesianPath:
 
 def spline(poses: ArrayLike) -> CartesianPath:
     """A smooth curve through poses (N, 4, 4): cubic in position, with continuous angular acceleration."""
-    from scipy.interpolate import CubicSpline
-    from scipy.spatial.transform import Rotation, RotationSpline
+    from scipy.interpolate import CubicSpline  # pyright: ignore[reportMissingTypeStubs]
+    from scipy.spatial.transform import Rotation, RotationSpline  # pyright: ignore[reportMissingTypeStubs]
 
     rows = _poses(poses)
     knots, length = _knots(rows)
@@ -141,7 +141,7 @@ def _knots(poses: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _rotations(knots: np.ndarray, poses: np.ndarray) -> Slerp:
-    from scipy.spatial.transform import Rotation, Slerp
+    from scipy.spatial.transform import Rotation, Slerp  # pyright: ignore[reportMissingTypeStubs]
 
     return Slerp(knots, Rotation.from_matrix(poses[:, :3, :3]))
 

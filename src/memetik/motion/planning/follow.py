@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -267,7 +267,8 @@ def _solved(target: Target, seed: np.ndarray, timeout: float, rng: int = 0) -> S
 
 
 def _is_goals(path: FollowedPath) -> TypeGuard[GoalsAlongPath]:
-    return isinstance(path, list | tuple) and bool(path) and all(
-        isinstance(point, Goal) or (isinstance(point, list | tuple) and point and isinstance(point[0], Goal))
-        for point in path
-    )  # fmt: skip
+    points = cast("list[Any]", path) if isinstance(path, list | tuple) else []
+    return bool(points) and all(
+        isinstance(point, Goal) or (isinstance(point, list | tuple) and len(point) > 0 and isinstance(point[0], Goal))  # pyright: ignore[reportUnknownArgumentType]
+        for point in points
+    )

@@ -83,8 +83,8 @@ class OpenSpace:
 
     def search_exactly(self, request: _core.PathRequest, stop: _core.StopFlag | None = None) -> _core.PathResult:
         """The core's planner, which asks this space about every motion."""
-        request = request.replace(local_share=0.5)
-        return _core.search_path(self.is_free, self.edge, self.is_proved, request, stop)
+        request = request.replace(local_share=0.5)  # pyright: ignore[reportUnknownMemberType]
+        return _core.search_path(self.is_free, self.edge, self.is_proved, request, stop)  # pyright: ignore[reportUnknownMemberType]
 
     def is_proved(self, a: np.ndarray, b: np.ndarray) -> bool:
         """Whether the straight motion from a to b, which `edge` lets pass, is free beyond doubt."""
@@ -92,7 +92,7 @@ class OpenSpace:
 
     def shorten_path(self, request: _core.ShortcutRequest) -> np.ndarray:
         """A path (N, dof) with shortcuts, by the core."""
-        return _core.shorten_path(self.edge, request)
+        return _core.shorten_path(self.edge, request)  # pyright: ignore[reportUnknownMemberType]
 
 
 class CheckerSpace(OpenSpace):

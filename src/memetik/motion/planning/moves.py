@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -200,7 +200,7 @@ class MovePlanner:
 
 
 @contextmanager
-def allowed(scene: Scene, pairs: Sequence[tuple[str, str]]) -> Iterator[None]:
+def allowed(scene: Scene, pairs: Sequence[tuple[str, str]]) -> Generator[None]:
     """Pairs that may touch for a while."""
     added = [pair for pair in dict.fromkeys(pairs) if tuple(sorted(pair)) not in scene.allowed]
     for pair in added:

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeGuard, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeGuard, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -411,7 +411,7 @@ def _refuse_loops(robot: Robot) -> None:
 def _are_goals(goals: Goal | Iterable[Goal] | Configuration) -> TypeGuard[Goal | Sequence[Goal]]:
     if isinstance(goals, Goal):
         return True
-    return isinstance(goals, list | tuple) and any(isinstance(goal, Goal) for goal in goals)
+    return isinstance(goals, list | tuple) and any(isinstance(goal, Goal) for goal in cast("list[Any]", goals))
 
 
 def _kept_space(robot: Robot, scene: SceneLike, self_collision: bool, margin: float) -> LiveSpace:

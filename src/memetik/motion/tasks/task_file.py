@@ -183,7 +183,8 @@ class _Reader:
             self.robot.link_index(link)
         for key in ("open", "closed"):
             self.robot.q(given.data.get(key, {}))
-        return Gripper(**{**given.data, "links": links})
+        values: dict[str, Any] = {**given.data, "links": links}
+        return Gripper(**values)
 
     def load_scene(self) -> tuple[Scene, dict[str, float]]:
         entries = self.document.tables("object")
@@ -207,14 +208,19 @@ class _Reader:
         verbs = [verb for verb in _VERBS if verb in entry]
         if len(verbs) != 1:
             raise entry.error(f"one of {', '.join(_VERBS)} is needed; there is {', '.join(entry) or 'nothing'}.")
-        verb, value = verbs[0], entry.data[verbs[0]]
+        verb = verbs[0]
+        value: Any = entry.data[verb]
         entry.known(verb, "label", *_STEP_KEYS.get(verb, ()))
         named = entry.data.get("label", f"{verb} {value}" if isinstance(value, str) else verb)
         if verb == "move":
             return [TaskStep("move", self.move_target(value), named)]
         if verb == "line":
             by = entry.table("line") if isinstance(value, dict) and "offset" in value else None
-            target = self.pose(value, "line") if by is None else np.array(by.known("offset").numbers("offset", 3))
+            target = (
+                self.pose(cast("Value", value), "line")
+                if by is None
+                else np.array(by.known("offset").numbers("offset", 3))
+            )
             return [TaskStep("line", target, named)]
         if verb == "grip":
             return [TaskStep("grip", self.grip(value), named)]

@@ -187,8 +187,9 @@ def _spread_out(trajectory: Trajectory, count: int) -> np.ndarray:
     """(count + 1, dof) configurations of a trajectory at equal distances from each other."""
     dense = trajectory.at(np.linspace(0.0, trajectory.duration, 40 * count))
     length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(dense, axis=0), axis=1))])
-    wanted = np.linspace(0.0, length[-1], count + 1)
-    return distinct(np.stack([np.interp(wanted, length, column) for column in dense.T], axis=1))
+    wanted: np.ndarray = np.linspace(0.0, float(length[-1]), count + 1)
+    columns: list[np.ndarray] = [np.interp(wanted, length, column) for column in dense.T]
+    return distinct(np.stack(columns, axis=1))
 
 
 def _beyond(trajectory: Trajectory, robot: Robot) -> str | None:

@@ -33,8 +33,8 @@ class BvhNode:
 
     name: str
     offset: tuple[float, float, float]
-    channels: list[str] = field(default_factory=list)
-    children: list[BvhNode] = field(default_factory=list)
+    channels: list[str] = field(default_factory=list[str])
+    children: list[BvhNode] = field(default_factory=lambda: list[BvhNode]())
     end: bool = False
 
     def walk(self) -> Iterator[BvhNode]:

@@ -64,7 +64,8 @@ class _Input:
     __slots__ = ("at", "data", "order", "size")
 
     def __init__(self, data: bytes, order: str):
-        self.data, self.order, self.at, self.size = data, order, 4, len(data)
+        self.data, self.order, self.size = data, order, len(data)
+        self.at: int = 4
 
     def align(self, size: int) -> int:
         """Moves on to the next multiple of `size` behind the header."""

@@ -14,7 +14,7 @@ from memetik.goals.joints import JointValue
 from memetik.goals.pose import Orientation, Position
 from memetik.ros.conversions import Pose as PoseMessage
 from memetik.ros.conversions import pose_matrix
-from memetik.ros.messages import message_class
+from memetik.ros.messages import Message, message_class
 from memetik.ros.node.world import ErrorCodes, RequestError, World
 
 Primitive: Any = message_class("shape_msgs/msg/SolidPrimitive")
@@ -22,7 +22,7 @@ _LEAST = 1e-5
 """Metres and radians: a tolerance of zero counts as this."""
 
 
-def is_empty(message: Any) -> bool:
+def is_empty(message: Message) -> bool:
     """Whether a moveit_msgs/Constraints asks for nothing."""
     return not (
         message.joint_constraints
@@ -32,12 +32,12 @@ def is_empty(message: Any) -> bool:
     )
 
 
-def goals_of(message: Any, world: World, q: np.ndarray) -> list[Goal]:
+def goals_of(message: Message, world: World, q: np.ndarray) -> list[Goal]:
     """The goals that a moveit_msgs/Constraints asks for; frames are those at q."""
     return [_goal(each, world, q) for each in _each(message)]
 
 
-def joint_goal(message: Any, world: World) -> dict[str, float] | None:
+def joint_goal(message: Message, world: World) -> dict[str, float] | None:
     """{joint: value} where constraints are on joints only; None where they are not."""
     if message.position_constraints or message.orientation_constraints or message.visibility_constraints:
         return None
@@ -46,7 +46,7 @@ def joint_goal(message: Any, world: World) -> dict[str, float] | None:
     return {each.joint_name: each.position for each in message.joint_constraints} or None
 
 
-def evaluated(message: Any, world: World, q: np.ndarray) -> list[tuple[bool, float]]:
+def evaluated(message: Message, world: World, q: np.ndarray) -> list[tuple[bool, float]]:
     """For each constraint whether it holds at q, and how far q is from its middle, radians or metres."""
     found: list[tuple[bool, float]] = []
     for each in _each(message):
@@ -71,7 +71,7 @@ def evaluated(message: Any, world: World, q: np.ndarray) -> list[tuple[bool, flo
     return found
 
 
-def _each(message: Any) -> Iterator[Any]:
+def _each(message: Message) -> Iterator[Any]:
     if message.visibility_constraints:
         raise RequestError(ErrorCodes.INVALID_GOAL_CONSTRAINTS, "visibility constraints are not understood.")
     yield from message.joint_constraints
@@ -79,7 +79,7 @@ def _each(message: Any) -> Iterator[Any]:
     yield from message.orientation_constraints
 
 
-def _goal(each: Any, world: World, q: np.ndarray) -> Goal:
+def _goal(each: Message, world: World, q: np.ndarray) -> Goal:
     kind = each.TYPE.rsplit("/", 1)[1]
     if kind == "JointConstraint":
         _joint(each, world)
@@ -97,7 +97,7 @@ def _goal(each: Any, world: World, q: np.ndarray) -> Goal:
     return Orientation(each.link_name, (base @ target)[:3, :3], tolerance=tolerance)
 
 
-def _joint(each: Any, world: World) -> int:
+def _joint(each: Message, world: World) -> int:
     if each.joint_name not in world.robot.joint_names:
         raise RequestError(
             ErrorCodes.INVALID_GOAL_CONSTRAINTS, f"robot {world.robot.name!r} has no joint {each.joint_name!r}."
@@ -108,7 +108,7 @@ def _joint(each: Any, world: World) -> int:
     return world.robot.joint_index(each.joint_name)
 
 
-def _region(each: Any, world: World, q: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, float, list[float]]:
+def _region(each: Message, world: World, q: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, float, list[float]]:
     """The centre of a region, half its edges or its radius, and the point of the link that must be in it."""
     world.link(each.link_name)
     region = each.constraint_region
@@ -132,7 +132,7 @@ def _region(each: Any, world: World, q: np.ndarray) -> tuple[np.ndarray, np.ndar
     )
 
 
-def _turned(each: Any, world: World, q: np.ndarray) -> tuple[np.ndarray, list[float]]:
+def _turned(each: Message, world: World, q: np.ndarray) -> tuple[np.ndarray, list[float]]:
     """The wanted orientation in the planning frame, and the tolerance about its three axes."""
     world.link(each.link_name)
     target = world.frame(each.header.frame_id, q) @ pose_matrix(PoseMessage(orientation=each.orientation))

@@ -16,7 +16,7 @@ from memetik.motion.planning.pipeline import plan as plan_motion
 from memetik.motion.planning.plan import Plan
 from memetik.robot.robot import Robot, load_robot
 from memetik.ros import conversions
-from memetik.ros.messages import message_class
+from memetik.ros.messages import Message, message_class
 from memetik.ros.node import markers
 from memetik.ros.node.planning_scene import FrameOf, apply_object, apply_scene, attach, cloud_points
 from memetik.ros.node.services import Services, only_joints
@@ -117,7 +117,7 @@ class RosNode(AbstractContextManager["RosNode"]):
     def _changes(self, apply: Callable[[Scene, Any, FrameOf], None]) -> Callable[[Any], None]:
         return lambda message: self.world.change(apply, message)
 
-    def _take_cloud(self, message: Any) -> None:
+    def _take_cloud(self, message: Message) -> None:
         points = cloud_points(message)
 
         def replace(scene: Scene, _: Any, frame_of: FrameOf) -> None:
@@ -128,7 +128,7 @@ class RosNode(AbstractContextManager["RosNode"]):
 
         self.world.change(replace, message)
 
-    def _plan_to(self, message: Any) -> None:
+    def _plan_to(self, message: Message) -> None:
         """A goal: plan to it and send the trajectory."""
         world = self.world
         q = world.robot.clip(world.q())
@@ -201,7 +201,7 @@ def wait_for_description(transport: RosTransport, timeout: float) -> Robot:
     found: list[str] = []
     arrived = threading.Event()
 
-    def take(message: Any) -> None:
+    def take(message: Message) -> None:
         found.append(message.data)
         arrived.set()
 

@@ -17,7 +17,7 @@ from memetik.geometry.formats.raw import RawMesh, check_indices
 from memetik.geometry.mesh_files import clean_mesh
 from memetik.geometry.transforms import inverse
 from memetik.ros.conversions import pose_matrix, pose_message
-from memetik.ros.messages import message_class
+from memetik.ros.messages import Message, message_class
 from memetik.scene.scene import Scene
 from memetik.scene.scene_object import SceneObject, plane_pose
 
@@ -30,7 +30,7 @@ _FIELD_TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 8
 _MOST_POINTS = 2_000_000
 
 
-def apply_scene(scene: Scene, message: Any, frame_of: FrameOf) -> None:
+def apply_scene(scene: Scene, message: Message, frame_of: FrameOf) -> None:
     """A moveit_msgs/PlanningScene: the whole scene, or what has changed of it."""
     if not message.is_diff:
         scene.clear()
@@ -41,7 +41,7 @@ def apply_scene(scene: Scene, message: Any, frame_of: FrameOf) -> None:
     _apply_allowed(scene, message.allowed_collision_matrix)
 
 
-def apply_object(scene: Scene, message: Any, frame_of: FrameOf) -> None:
+def apply_object(scene: Scene, message: Message, frame_of: FrameOf) -> None:
     """A moveit_msgs/CollisionObject: add, remove, append to or move an object."""
     if message.operation == CollisionObject.REMOVE:
         for name in _parts_of(scene, message.id) if message.id else scene.names:
@@ -63,7 +63,7 @@ def apply_object(scene: Scene, message: Any, frame_of: FrameOf) -> None:
         scene.add(name, shape, pose)
 
 
-def attach(scene: Scene, message: Any, frame_of: FrameOf) -> None:
+def attach(scene: Scene, message: Message, frame_of: FrameOf) -> None:
     """A moveit_msgs/AttachedCollisionObject: fix an object to a link, or release it."""
     item, link = message.object, message.link_name
     if item.operation == CollisionObject.REMOVE:
@@ -88,7 +88,7 @@ def attach(scene: Scene, message: Any, frame_of: FrameOf) -> None:
         scene.attach(name, shape, link=link, pose=pose, touch=list(message.touch_links))
 
 
-def cloud_points(message: Any) -> np.ndarray:
+def cloud_points(message: Message) -> np.ndarray:
     """(N, 3) the finite points of a sensor_msgs/PointCloud2."""
     count = message.width * message.height
     if count > _MOST_POINTS:
@@ -150,7 +150,7 @@ def _primitive(kind: int, dimensions: Any) -> Any:
     return Primitive(type=kind, dimensions=[float(value) for value in dimensions])
 
 
-def _shapes_of(message: Any) -> Iterator[tuple[Any, np.ndarray]]:
+def _shapes_of(message: Message) -> Iterator[tuple[Any, np.ndarray]]:
     for kind, poses, make in (
         (message.primitives, message.primitive_poses, _shape),
         (message.meshes, message.mesh_poses, _mesh),
@@ -169,7 +169,7 @@ def _shapes_of(message: Any) -> Iterator[tuple[Any, np.ndarray]]:
         yield shapes.Plane(), own @ plane_pose(plane.coef[:3], -plane.coef[3])
 
 
-def _shape(primitive: Any, name: str) -> Any:
+def _shape(primitive: Message, name: str) -> Any:
     sizes = list(primitive.dimensions)
     counts = {Primitive.BOX: 3, Primitive.SPHERE: 1, Primitive.CYLINDER: 2, Primitive.CONE: 2}
     if primitive.type not in counts or len(sizes) < counts[primitive.type]:
@@ -181,7 +181,7 @@ def _shape(primitive: Any, name: str) -> Any:
     return (shapes.Cylinder if primitive.type == Primitive.CYLINDER else shapes.Cone)(sizes[1], sizes[0])
 
 
-def _mesh(mesh: Any, name: str) -> Any:
+def _mesh(mesh: Message, name: str) -> Any:
     vertices = np.array([(v.x, v.y, v.z) for v in mesh.vertices], dtype=float).reshape(-1, 3)
     faces = np.array([list(t.vertex_indices) for t in mesh.triangles], dtype=np.int64).reshape(-1, 3)
     what = f"the mesh of object {name!r}"
@@ -191,7 +191,7 @@ def _mesh(mesh: Any, name: str) -> Any:
     return clean_mesh(RawMesh(vertices, [faces]), what)[0]
 
 
-def _move(scene: Scene, message: Any, base: np.ndarray) -> None:
+def _move(scene: Scene, message: Message, base: np.ndarray) -> None:
     parts = _parts_of(scene, message.id)
     if not parts:
         raise InvalidInputError(f"there is no object {message.id!r} to move.")

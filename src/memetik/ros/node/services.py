@@ -23,7 +23,7 @@ from memetik.motion.planning.plan import Plan
 from memetik.motion.timing.limits import MotionLimits
 from memetik.motion.timing.trajectory import Trajectory
 from memetik.ros import conversions
-from memetik.ros.messages import message_class, service_type
+from memetik.ros.messages import Message, message_class, service_type
 from memetik.ros.node.constraints import evaluated, goals_of, is_empty, joint_goal
 from memetik.ros.node.planning_scene import apply_scene, scene_message
 from memetik.ros.node.world import ErrorCodes, RequestError, World
@@ -76,7 +76,7 @@ class Services:
 
     # kinematics
 
-    def inverse_kinematics(self, request: Any) -> Any:
+    def inverse_kinematics(self, request: Message) -> Any:
         response = service_type("moveit_msgs/srv/GetPositionIK").Response()
 
         def run() -> None:
@@ -89,7 +89,7 @@ class Services:
         response.error_code = self._code(run)
         return response
 
-    def all_inverse_kinematics(self, request: Any) -> Any:
+    def all_inverse_kinematics(self, request: Message) -> Any:
         response = service_type("memetik_msgs/srv/GetAllPositionIK").Response()
 
         def run() -> None:
@@ -103,7 +103,7 @@ class Services:
         response.error_code = self._code(run)
         return response
 
-    def forward_kinematics(self, request: Any) -> Any:
+    def forward_kinematics(self, request: Message) -> Any:
         response = service_type("moveit_msgs/srv/GetPositionFK").Response()
 
         def run() -> None:
@@ -121,7 +121,7 @@ class Services:
         response.error_code = self._code(run)
         return response
 
-    def _stated(self, request: Any) -> tuple[Problem, list[np.ndarray], np.ndarray, float]:
+    def _stated(self, request: Message) -> tuple[Problem, list[np.ndarray], np.ndarray, float]:
         """The problem of a moveit_msgs/PositionIKRequest: its open targets, seed and timeout."""
         world = self.world
         q = world.configuration(request.robot_state)
@@ -159,7 +159,7 @@ class Services:
 
     # validity
 
-    def state_validity(self, request: Any) -> Any:
+    def state_validity(self, request: Message) -> Any:
         response = service_type("moveit_msgs/srv/GetStateValidity").Response()
         world = self.world
 
@@ -204,7 +204,7 @@ class Services:
 
     # motion
 
-    def cartesian_path(self, request: Any) -> Any:
+    def cartesian_path(self, request: Message) -> Any:
         response = service_type("moveit_msgs/srv/GetCartesianPath").Response()
         world = self.world
 
@@ -253,7 +253,7 @@ class Services:
         response.error_code = self._code(run)
         return response
 
-    def motion_plan(self, request: Any) -> Any:
+    def motion_plan(self, request: Message) -> Any:
         response = service_type("moveit_msgs/srv/GetMotionPlan").Response()
         answer, asked, world = response.motion_plan_response, request.motion_plan_request, self.world
 
@@ -296,7 +296,7 @@ class Services:
 
     # the scene
 
-    def planning_scene(self, request: Any) -> Any:
+    def planning_scene(self, request: Message) -> Any:
         with self.world.lock:
             scene = scene_message(self.world.scene, self.world.planning_frame, self.world.robot.name)
         state = self.world.robot_state(self.world.q())
@@ -304,7 +304,7 @@ class Services:
         scene.robot_state = state
         return service_type("moveit_msgs/srv/GetPlanningScene").Response(scene=scene)
 
-    def apply_planning_scene(self, request: Any) -> Any:
+    def apply_planning_scene(self, request: Message) -> Any:
         def run() -> None:
             self.world.change(apply_scene, request.scene)
 
@@ -335,7 +335,7 @@ def only_joints(trajectory: Trajectory, names: list[str]) -> Trajectory:
     return Trajectory(kept, trajectory.times, trajectory.coefficients[:, :, index])
 
 
-def _pose(message: Any) -> np.ndarray:
+def _pose(message: Message) -> np.ndarray:
     try:
         return conversions.pose_matrix(message)
     except InvalidInputError as error:

@@ -10,7 +10,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from memetik.errors import MemetikError
 from memetik.geometry.transforms import transform
 from memetik.goals.pose import Pose
 from memetik.ros.conversions import pose_matrix
+from memetik.ros.messages import Message
 from memetik.ros.node.world import World
 from memetik.solve.problem import Problem
 from memetik.solve.tracker import TIME_TO_FULL_SPEED, Tracker, TrackerStep
@@ -55,7 +55,7 @@ class Streamer:
         self.late = 0
         """Periods that began later than they should by more than their length."""
 
-    def take_pose(self, message: Any) -> None:
+    def take_pose(self, message: Message) -> None:
         """A geometry_msgs/PoseStamped: where the link should be."""
         q = self.world.q()
         base = self.world.robot.pose(self.world.robot.base, q)
@@ -64,7 +64,7 @@ class Streamer:
             self._target, self._twist_time = target, -1.0
         self._begin()
 
-    def take_twist(self, message: Any) -> None:
+    def take_twist(self, message: Message) -> None:
         """A geometry_msgs/TwistStamped: how the link should move, about and along the axes of its frame."""
         linear, angular = message.twist.linear, message.twist.angular
         values = np.array([linear.x, linear.y, linear.z, angular.x, angular.y, angular.z])

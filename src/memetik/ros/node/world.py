@@ -12,7 +12,7 @@ from memetik.errors import InvalidInputError, MemetikError
 from memetik.geometry.transforms import inverse
 from memetik.robot.robot import Robot
 from memetik.ros.conversions import joint_state, joint_values, transform_matrix
-from memetik.ros.messages import message_class
+from memetik.ros.messages import Message, message_class
 from memetik.ros.node.planning_scene import FrameOf, attach
 from memetik.scene.scene import Scene
 
@@ -44,7 +44,7 @@ class World:
         """The frame in which poses are answered: the robot's root link."""
         return self.robot.base
 
-    def take_joint_state(self, message: Any) -> None:
+    def take_joint_state(self, message: Message) -> None:
         """What /joint_states says; joints that are not the robot's are not for us."""
         values = joint_values(message)
         with self.lock:
@@ -52,7 +52,7 @@ class World:
             if len(message.velocity) == len(message.name):
                 self._velocities.update(zip(message.name, message.velocity, strict=True))
 
-    def take_transforms(self, message: Any) -> None:
+    def take_transforms(self, message: Message) -> None:
         """What /tf and /tf_static say."""
         with self.lock:
             for each in message.transforms:
@@ -70,7 +70,7 @@ class World:
         with self.lock:
             return self._filled(self._values, self.robot.neutral)
 
-    def configuration(self, state: Any) -> np.ndarray:
+    def configuration(self, state: Message) -> np.ndarray:
         """The configuration of a moveit_msgs/RobotState; joints that it leaves out are where they are now."""
         try:
             values = joint_values(state.joint_state)
@@ -84,7 +84,7 @@ class World:
             )
         return self._filled(values, self.q())
 
-    def scene_of(self, state: Any) -> Scene:
+    def scene_of(self, state: Message) -> Scene:
         """The scene, with what a RobotState has attached."""
         if not state.attached_collision_objects:
             return self.scene

@@ -76,7 +76,9 @@ def _measured(samples: list[Sample], joints: Sequence[str] | None) -> Trajectory
         names = [name for name in messages[0].name if all(name in message.name for message in messages)]
     else:
         names = list(joints)
-    times, rows, last = [], [], None
+    times: list[int] = []
+    rows: list[list[float]] = []
+    last: int | None = None
     for sample, message in zip(samples, messages, strict=True):
         values = dict(zip(message.name, message.position, strict=False))
         if any(name not in values for name in names):
@@ -88,7 +90,7 @@ def _measured(samples: list[Sample], joints: Sequence[str] | None) -> Trajectory
             last = at
     if not rows or not names:
         raise InvalidInputError(f"no message on topic {samples[0].topic!r} holds the joints {', '.join(names) or '-'}.")
-    seconds = (np.array(times, dtype=object) - times[0]).astype(float) / NANO
+    seconds = np.array([time - times[0] for time in times], dtype=float) / NANO
     return Trajectory.from_points(names, seconds, rows)
 
 
