@@ -43,7 +43,7 @@ def theirs(distribution: str, *words: str) -> str:
 
 def run(script: str, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
     """A shell script in a fresh namespace; what it started ends with it."""
-    command = ["unshare", "-n", "-m", "--pid", "--fork", "--kill-child", "bash", "-c", SETUP + script]
+    command = ["unshare", "-n", "-m", "--pid", "--fork", "--kill-child", "--mount-proc", "bash", "-c", SETUP + script]
     settings = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_DOMAIN_ID": "0"}
     return subprocess.run(
         command, capture_output=True, text=True, timeout=timeout, check=False, env={**os.environ, **settings}

@@ -33,8 +33,8 @@ def _one(each: Field, rng: random.Random) -> Any:
         return "".join(rng.choice("abcé_ /漢") for _ in range(rng.randint(0, 6)))
     if each.base == "bool":
         return rng.random() < 0.5
-    if each.base in OCTETS:
-        return rng.randint(0, 255)
+    if each.base in OCTETS:  # what fills an empty message has no meaning, and rclpy does not carry it
+        return 0 if each.name == "structure_needs_at_least_one_member" else rng.randint(0, 255)
     if each.base == "float32":
         return rng.randint(-1000, 1000) / 8.0
     if each.base == "float64":
