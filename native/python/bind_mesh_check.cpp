@@ -14,6 +14,7 @@
 #include "python/bind_common.h"
 #include "python/bindings.h"
 #include "python/fields.h"
+#include "python/gil.h"
 
 using namespace nb::literals;
 
@@ -31,9 +32,10 @@ std::vector<double> rows_of(const Rows &array, const char *name, size_t columns)
   return {array.data(), array.data() + array.size()};
 }
 
-std::shared_ptr<const CollisionShape> make_shape(ShapeKind kind, const std::array<double, 3> &size, const Rows &vertices,
-                                                 const Input<int32_t> &faces, const Input<int32_t> &hull, bool convex,
-                                                 const Rows &boundary, const Rows &samples, const Rows &cover) {
+std::shared_ptr<const CollisionShape> make_shape(ShapeKind kind, const std::array<double, 3> &size,
+                                                 const Rows &vertices, const Input<int32_t> &faces,
+                                                 const Input<int32_t> &hull, bool convex, const Rows &boundary,
+                                                 const Rows &samples, const Rows &cover) {
   CollisionShapeSpec spec;
   spec.kind = kind, spec.size = size, spec.convex = convex;
   spec.vertices = rows_of(vertices, "vertices", 3);
@@ -46,7 +48,7 @@ std::shared_ptr<const CollisionShape> make_shape(ShapeKind kind, const std::arra
   const std::vector<double> balls = rows_of(cover, "cover", 5);
   for (size_t k = 0; k < balls.size(); k += 5)
     spec.cover.push_back({{balls[k], balls[k + 1], balls[k + 2]}, balls[k + 3], balls[k + 4]});
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return std::make_shared<const CollisionShape>(std::move(spec));
 }
 
@@ -59,7 +61,7 @@ Array fit(const Rows &triangles, const Rows &boundary, double excess, double sag
     throw std::invalid_argument("excess must be from 1e-4 to 1000 m and sag from 0 to 1000 m.");
   std::vector<double> rows;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     std::unique_ptr<InsideTest> inside;
     if (!closed.empty()) inside = std::make_unique<InsideTest>(closed.data(), int64_t(closed.size() / 9));
     for (const CoverBall &ball : fit_cover(soup.data(), int64_t(soup.size() / 9), inside.get(), excess, sag))
@@ -107,7 +109,7 @@ void check_rows(const MeshModel &model, const Rows &q, const char *name) {
 Truth collides(const MeshModel &model, const Rows &q) {
   check_rows(model, q, "q");
   Truth out = new_array<bool>({row_count(q)});
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   model.with_checker([&](MeshChecker &checker) {
     checker.collides(q.data(), int64_t(row_count(q)), reinterpret_cast<uint8_t *>(out.data()));
   });
@@ -124,10 +126,11 @@ Truth edges_free(const MeshModel &model, const Rows &a, const Rows &b, double re
   check_edges(model, a, b);
   if (!(resolution > 0 && resolution <= 1e9)) throw std::invalid_argument("resolution must be positive, at most 1e9.");
   Truth out = new_array<bool>({row_count(a)});
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   model.with_checker([&](MeshChecker &checker) {
     for (size_t k = 0; k < row_count(a); ++k)
-      out.data()[k] = checker.is_edge_free(a.data() + k * size_t(model.dof()), b.data() + k * size_t(model.dof()), resolution);
+      out.data()[k] =
+          checker.is_edge_free(a.data() + k * size_t(model.dof()), b.data() + k * size_t(model.dof()), resolution);
   });
   return out;
 }
@@ -139,7 +142,7 @@ std::tuple<nb::ndarray<nb::numpy, uint8_t>, Array> certify(const MeshModel &mode
     throw std::invalid_argument("step must be above 0 and at most 1000, depth from 0 to 20.");
   auto states = new_array<uint8_t>({row_count(a)});
   Array at = new_array({row_count(a)});
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   model.with_checker([&](MeshChecker &checker) {
     for (size_t k = 0; k < row_count(a); ++k) {
       const EdgeProof proof =
@@ -153,7 +156,7 @@ std::tuple<nb::ndarray<nb::numpy, uint8_t>, Array> certify(const MeshModel &mode
 std::optional<std::tuple<int, int, bool>> first_contact(const MeshModel &model, const Rows &q) {
   check_shape(q, "q", {size_t(model.dof())});
   check_finite(q.data(), q.size(), "q");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   // A checker of its own: what is found first must not depend on what was asked before.
   const std::unique_ptr<MeshChecker> checker = model.checker();
   if (checker->is_free(q.data())) return std::nullopt;
@@ -192,7 +195,8 @@ void bind_mesh_check(nb::module_ &m) {
       .def("collides", &collides, "q"_a, "Whether each of the configurations (N, dof) collides.")
       .def("edges_free", &edges_free, "a"_a, "b"_a, "resolution"_a,
            "Whether straight motions from a to b (N, dof) are free at samples.")
-      .def("certify", &certify, "a"_a, "b"_a, "step"_a = CertificateOptions{}.step, "depth"_a = CertificateOptions{}.depth,
+      .def("certify", &certify, "a"_a, "b"_a, "step"_a = CertificateOptions{}.step,
+           "depth"_a = CertificateOptions{}.depth,
            "EdgeState of straight motions from a to b (N, dof), and where they are not proved.")
       .def("first_contact", &first_contact, "q"_a, "Body, other, and whether that is an object; None where q is free.");
 }

@@ -10,6 +10,7 @@
 #include "motion/prove_path.h"
 #include "python/bind_common.h"
 #include "python/bindings.h"
+#include "python/gil.h"
 #include "python/interruption.h"
 
 using namespace nb::literals;
@@ -57,7 +58,7 @@ PathResult search(const MeshMotionModel &model, const PathRequest &request, cons
                                 std::to_string(request.start.size()) + ".");
   PathResult result;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     MeshMotionOptions options;
     options.resolution = request.resolution;
     MeshMotion motion = model.searcher(options);
@@ -81,7 +82,7 @@ Array shorten(const MeshMotionModel &model, const ShortcutRequest &request) {
   if (dof != model.dof()) throw std::invalid_argument("weights must hold one number per joint.");
   std::vector<double> points;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     MeshMotion motion = model.checker();
     ProvedQuery proved(motion);
     points = shorten_path(proved, request, interrupted_by(nullptr));
@@ -97,7 +98,7 @@ void states(const MeshMotionModel &model, Rows q, Rows spread,
   const size_t count = row_count(q), dof = model.dof();
   if (row_count(spread) != count) throw std::invalid_argument("spread must have as many rows as q.");
   check_shape(out, "out", {count});
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   model.mesh->with_checker([&](MeshChecker &checker) {
     for (size_t n = 0; n < count; n += kMeshLanes) {
       const int lanes = int(std::min<size_t>(kMeshLanes, count - n));
@@ -116,7 +117,7 @@ bool is_edge_proved(const MeshMotionModel &model, Rows a, Rows b) {
   check_shape(b, "b", {model.dof()});
   check_finite(a.data(), a.size(), "a");
   check_finite(b.data(), b.size(), "b");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   MeshMotion motion = model.checker();
   return motion.is_edge_free(a.data(), b.data()) && motion.is_edge_proved(a.data(), b.data());
 }
@@ -129,7 +130,7 @@ Array blends(const MeshMotionModel &model, Rows points, Rows scale, double large
   if (!(largest > 0 && largest <= 0.5)) throw std::invalid_argument("largest must be above 0 and at most 0.5.");
   std::vector<double> lengths;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     MeshMotion motion = model.checker();
     hold_what_stays(motion, points.data(), row_count(points));
     lengths = blend_lengths(motion, {points.data(), points.data() + points.size()}, scale.data(), largest);

@@ -52,21 +52,23 @@ class PythonQuery final : public MotionQuery {
   int64_t checks_ = 0;
 };
 
-void check_vector(const Rows &array, const char *name, size_t dof) {
+std::vector<double> checked_vector(const Rows &array, const char *name, size_t dof) {
   check_shape(array, name, {dof});
-  for (size_t i = 0; i < dof; ++i)
-    if (std::isnan(array.data()[i])) throw std::invalid_argument(std::string(name) + " must hold numbers.");
+  std::vector<double> own = copied(array);
+  for (double value : own)
+    if (std::isnan(value)) throw std::invalid_argument(std::string(name) + " must hold numbers.");
+  return own;
 }
 
 std::unique_ptr<MotionModel> make_model(std::shared_ptr<const FastCollisionModel> collision, const Tree &tree,
                                         Rows slides, double margin, double tolerance) {
   const TreeView view = tree.view();
-  check_vector(slides, "slides", size_t(view.dof));
+  const std::vector<double> own_slides = checked_vector(slides, "slides", size_t(view.dof));
   if (collision->robot().axis_count > view.axis_count)
     throw std::invalid_argument("The collision model is of a robot with more axes.");
   if (!(margin >= 0 && std::isfinite(margin) && tolerance > 0 && std::isfinite(tolerance)))
     throw std::invalid_argument("margin must not be negative and tolerance positive, both finite.");
-  return std::make_unique<MotionModel>(std::move(collision), tree, slides.data(), margin, tolerance);
+  return std::make_unique<MotionModel>(std::move(collision), tree, own_slides.data(), margin, tolerance);
 }
 
 void states(const MotionModel &model, Rows q, Rows spread, nb::ndarray<uint8_t, nb::c_contig, nb::device::cpu> out) {
@@ -74,18 +76,18 @@ void states(const MotionModel &model, Rows q, Rows spread, nb::ndarray<uint8_t, 
   check_shape(q, "q", {count, dof});
   check_shape(spread, "spread", {count, dof});
   check_shape(out, "out", {count});
-  check_finite(q.data(), q.size(), "q");
-  check_finite(spread.data(), spread.size(), "spread");
-  nb::gil_scoped_release release;
-  MotionChecker(model).states(q.data(), spread.data(), long(count), out.data());
+  const std::vector<double> own_q = copied(q), own_spread = copied(spread);
+  check_finite(own_q.data(), own_q.size(), "q");
+  check_finite(own_spread.data(), own_spread.size(), "spread");
+  const ReleasedGil released;
+  MotionChecker(model).states(own_q.data(), own_spread.data(), long(count), out.data());
 }
 
 double edge(const MotionModel &model, Rows a, Rows b) {
   const size_t dof = size_t(model.dof());
-  check_vector(a, "a", dof);
-  check_vector(b, "b", dof);
-  nb::gil_scoped_release release;
-  return MotionChecker(model).edge(a.data(), b.data());
+  const std::vector<double> from = checked_vector(a, "a", dof), to = checked_vector(b, "b", dof);
+  const ReleasedGil released;
+  return MotionChecker(model).edge(from.data(), to.data());
 }
 
 void check_dof(const MotionModel &model, size_t dof) {
@@ -98,7 +100,7 @@ PathResult search_in(const MotionModel &model, const PathRequest &request, const
   check_dof(model, request.start.size());
   PathResult result;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     MotionChecker checker(model);
     result = search_path(checker, request, interrupted_by(stop));
   }
@@ -120,7 +122,7 @@ Array shorten_in(const MotionModel &model, const ShortcutRequest &request) {
   check_dof(model, request.weights.size());
   std::vector<double> points;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     MotionChecker checker(model);
     points = shorten_path(checker, request, interrupted_by(nullptr));
   }
@@ -135,16 +137,18 @@ Array shorten_with(nb::callable is_edge_free, const ShortcutRequest &request) {
 Array blends(const MotionModel &model, Rows points, Rows scale, double largest) {
   const size_t dof = size_t(model.dof()), count = points.ndim() == 0 ? 0 : points.shape(0);
   check_shape(points, "points", {count, dof});
-  check_finite(points.data(), points.size(), "points");
+  const std::vector<double> own_points = copied(points);
+  check_finite(own_points.data(), own_points.size(), "points");
   check_shape(scale, "scale", {dof});
-  check_finite(scale.data(), dof, "scale");
+  const std::vector<double> own_scale = copied(scale);
+  check_finite(own_scale.data(), dof, "scale");
   if (count < 2) throw std::invalid_argument("points has too few rows.");
   if (!(largest > 0 && largest <= 0.5)) throw std::invalid_argument("largest must be above 0 and at most 0.5.");
   std::vector<double> lengths;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     MotionChecker checker(model);
-    lengths = blend_lengths(checker, {points.data(), points.data() + points.size()}, scale.data(), largest);
+    lengths = blend_lengths(checker, own_points, own_scale.data(), largest);
   }
   return to_array(lengths.data(), {lengths.size()});
 }
@@ -152,7 +156,7 @@ Array blends(const MotionModel &model, Rows points, Rows scale, double largest) 
 std::tuple<Array, Array> time_points(const TimingProblem &problem, const TimingRows &rows) {
   PathTiming timing;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     timing = time_path(problem, rows);
   }
   const size_t count = timing.times.size();

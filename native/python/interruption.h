@@ -7,6 +7,7 @@
 
 #include "base/stop_flag.h"
 #include "motion/planner.h"
+#include "python/gil.h"
 
 namespace memetik {
 
@@ -14,7 +15,7 @@ namespace memetik {
 inline Interrupted interrupted_by(const StopFlag *stop) {
   return [stop] {
     if (stop && stop->is_set()) return true;
-    nanobind::gil_scoped_acquire acquire;
+    const AcquiredGil acquired;
     return PyErr_CheckSignals() != 0;
   };
 }

@@ -68,12 +68,12 @@ from memetik.motion.execution.driver import DriverError as DriverError
 from memetik.motion.execution.driver import DriverState as DriverState
 from memetik.motion.execution.driver import ExactDriver as ExactDriver
 from memetik.motion.execution.driver import SimulatedDriver as SimulatedDriver
+from memetik.motion.execution.driver_server import DriverServer as DriverServer
 from memetik.motion.execution.execute import Execution as Execution
 from memetik.motion.execution.execute import ExecutionEvent as ExecutionEvent
 from memetik.motion.execution.execute import ExecutionReport as ExecutionReport
 from memetik.motion.execution.execute import execute as execute
 from memetik.motion.execution.simulation import Simulation as Simulation
-from memetik.motion.execution.tcp import DriverServer as DriverServer
 from memetik.motion.execution.tcp import TcpDriver as TcpDriver
 from memetik.motion.planning.cartesian import CartesianPath as CartesianPath
 from memetik.motion.planning.configuration_graph import BranchSettings as BranchSettings
@@ -122,6 +122,12 @@ from memetik.robot.robot import Robot as Robot
 from memetik.robot.robot import combine as combine
 from memetik.robot.robot import load_robot as load_robot
 from memetik.robot.robot import robot_from_dh as robot_from_dh
+from memetik.ros.driver import RosDriver as RosDriver
+from memetik.ros.messages.cdr import CodecError as CodecError
+from memetik.ros.messages.types import Message as Message
+from memetik.ros.recordings.recording import Recording as Recording
+from memetik.ros.recordings.recording import RecordingDriver as RecordingDriver
+from memetik.ros.recordings.trajectories import load_trajectory as load_trajectory
 from memetik.scene.scene import Scene as Scene
 from memetik.scene.scene import SceneSnapshot as SceneSnapshot
 from memetik.scene.scene_object import MeshArrays as MeshArrays

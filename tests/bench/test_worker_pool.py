@@ -260,3 +260,41 @@ def test_no_scheduler_and_no_workers_are_told(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("memetik.bench.run.worker_pool.CONNECT_SECONDS", 0.5)
     with pytest.raises(InvalidInputError, match="no dask scheduler answers"), worker_pool("tcp://127.0.0.1:9"):
         pass
+
+
+# certificates
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory) -> Path:
+    """A folder as --tls takes it."""
+    pytest.importorskip("cryptography")
+    return write_certificates(tmp_path_factory.mktemp("certificates"))
+
+
+def write_certificates(folder: Path) -> Path:
+    from distributed.security import Security
+
+    made = Security.temporary()
+    for name, text in (("ca", made.tls_ca_file), ("cert", made.tls_client_cert), ("key", made.tls_client_key)):
+        (folder / f"{name}.pem").write_text(text)
+    return folder
+
+
+def test_a_cluster_with_certificates_works_and_refuses_those_without(certificates, tmp_path):
+    with worker_pool("local", 1, tls=certificates) as pool:
+        assert pool.collect(slow_square, 2.0, [1, 2]) == [2.0, 8.0]
+        address = pool.client.scheduler.address
+        assert address.startswith("tls://")
+        with worker_pool(address, tls=certificates) as another:
+            assert another.collect(slow_square, 2.0, [3]) == [18.0]
+        with pytest.raises(InvalidInputError, match="--tls"), worker_pool(address):
+            pass
+        stranger = write_certificates(tmp_path)
+        with pytest.raises(InvalidInputError, match="no dask scheduler answers"), worker_pool(address, tls=stranger):
+            pass
+
+
+def test_a_folder_without_certificates_is_named(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"ca\.pem.*is missing"), worker_pool("local", tls=tmp_path):
+        pass

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import memetik as mk
-from memetik.motion.execution import tcp
+from memetik.motion.execution import tcp_protocol
 from memetik.motion.execution.driver import Driver, DriverError, ExactDriver
+from memetik.motion.execution.driver_server import DriverServer
 from memetik.motion.execution.execute import execute
 from memetik.motion.execution.faults import TakesFewPoints
-from memetik.motion.execution.tcp import DriverServer, TcpDriver
+from memetik.motion.execution.tcp import TcpDriver
 from memetik.motion.timing.rest_segments import at_rest, split, straight
 from memetik.motion.timing.trajectory import Trajectory
 
@@ -91,7 +92,7 @@ def test_a_part_from_rest_to_rest_is_as_fast_as_the_limits_allow(robot, way):
 
 
 def test_a_trajectory_runs_over_tcp(robot, way):
-    with DriverServer(TakesFewPoints(ExactDriver(robot, way.start))) as server, TcpDriver(server.address) as driver:
+    with DriverServer(TakesFewPoints(ExactDriver(robot, way.start))) as server, TcpDriver(server.url) as driver:
         assert server.address[0] == "127.0.0.1"
         assert driver.joint_names == robot.joint_names
         assert driver.most_points == 16
@@ -105,7 +106,7 @@ def test_a_trajectory_runs_over_tcp(robot, way):
 def test_the_server_stops_the_arm_when_the_connection_is_lost(robot, way):
     own = ExactDriver(robot, way.start)
     with DriverServer(own) as server:
-        with TcpDriver(server.address) as driver:
+        with TcpDriver(server.url) as driver:
             driver.send(way)
             driver.wait(0.5)
             assert driver.state().moving
@@ -120,22 +121,27 @@ def test_the_server_stops_the_arm_when_the_connection_is_lost(robot, way):
 
 def test_messages_that_are_wrong_are_answered_with_what_is_wrong(robot, monkeypatch):
     with DriverServer(ExactDriver(robot)) as server:
+        hello = json.dumps({"schema": tcp_protocol.SCHEMA, "command": "hello", "token": server.token}).encode() + b"\n"
         with socket.create_connection(server.address, timeout=600) as raw, raw.makefile("rb") as file:
+            raw.sendall(hello)
+            assert json.loads(file.readline())["ok"] is True
             for message, answer in (
                 (b"nonsense", "not JSON"),
                 (b"[1]", "schema"),
-                (b'{"schema": "memetik.driver/2", "command": "state"}', "memetik.driver/1"),
-                (b'{"schema": "memetik.driver/1", "command": "dance"}', "choose from 'hello'"),
-                (b'{"schema": "memetik.driver/1", "command": "send"}', "trajectory"),
-                (b'{"schema": "memetik.driver/1", "command": "wait", "seconds": 1e9}', "seconds"),
-                (b'{"schema": "memetik.driver/1", "command": "wait", "seconds": NaN}', "seconds"),
+                (b'{"schema": "memetik.driver/1", "command": "state"}', "memetik.driver/2"),
+                (b'{"schema": "memetik.driver/2", "command": "dance"}', "choose from 'hello'"),
+                (b'{"schema": "memetik.driver/2", "command": "send"}', "trajectory"),
+                (b'{"schema": "memetik.driver/2", "command": "wait", "seconds": 1e9}', "seconds"),
+                (b'{"schema": "memetik.driver/2", "command": "wait", "seconds": NaN}', "seconds"),
             ):
                 raw.sendall(message + b"\n")
                 found = json.loads(file.readline())
                 assert found["ok"] is False
                 assert answer in found["error"]
-        monkeypatch.setattr(tcp, "MAX_BYTES", 1000)
+        monkeypatch.setattr(tcp_protocol, "MAX_BYTES", 1000)
         with socket.create_connection(server.address, timeout=600) as raw, raw.makefile("rb") as file:
+            raw.sendall(hello)
+            assert json.loads(file.readline())["ok"] is True
             raw.sendall(b"x" * 5000)
             assert "longer than" in json.loads(file.readline())["error"]
 

@@ -1,7 +1,10 @@
 """Writing URDF: what is read back is what was written, and Pinocchio reads it too."""
 
+import io
 import math
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pinocchio
@@ -208,3 +211,84 @@ def test_a_joint_without_limits_stays_without():
 def test_names_that_xml_cannot_express_are_an_error():
     with pytest.raises(DescriptionError, match="rename"):
         write_urdf(Description("bell\x07", (Link("a"),)))
+
+
+# other readers
+
+URDFDOM = Path(pinocchio.__file__).parents[4]
+
+
+def shapes_written(description: Description) -> int:
+    """A capsule is three."""
+    shapes = [geometry.shape for link in description.links for geometry in link.collisions]
+    return len(shapes) + 2 * sum(isinstance(shape, Capsule) for shape in shapes)
+
+
+@pytest.mark.parametrize("name", bundled.names())
+def test_every_shape_arrives_in_pinocchio_yourdfpy_mujoco_and_urdfdom(name, tmp_path):
+    mujoco, yourdfpy = pytest.importorskip("mujoco"), pytest.importorskip("yourdfpy")
+    description = load_description(name)
+    text, count = write_urdf(description), shapes_written(description)
+    model = pinocchio.buildModelFromXML(text)
+    assert pinocchio.buildGeomFromUrdfString(model, text, pinocchio.GeometryType.COLLISION).ngeoms == count
+    parsed = yourdfpy.URDF.load(io.BytesIO(text.encode()), load_meshes=False, build_scene_graph=False).robot
+    known = ("box", "sphere", "cylinder", "mesh")
+    shapes = [collision.geometry for link in parsed.links for collision in link.collisions]
+    assert sum(any(getattr(shape, kind) is not None for kind in known) for shape in shapes) == count
+    assert mujoco.MjModel.from_xml_string(text).ngeom == count
+    if (URDFDOM / "bin" / "check_urdf").exists():
+        (tmp_path / "robot.urdf").write_text(text)
+        command, libraries = (
+            [URDFDOM / "bin" / "check_urdf", tmp_path / "robot.urdf"],
+            {"LD_LIBRARY_PATH": str(URDFDOM / "lib")},
+        )
+        told = subprocess.run(command, capture_output=True, text=True, check=False, env=libraries)
+        assert told.returncode == 0, told.stderr
+        assert "Error" not in told.stderr
+
+
+@pytest.mark.parametrize("name", ["panda", "ur10_curved_endoscope", "wolf"])
+def test_capsules_come_back_as_capsules(name):
+    description = load_description(name)
+    again = read_urdf(write_urdf(description))
+    for old, new in zip(description.links, again.links, strict=True):
+        for tag in ("collisions", "visuals"):
+            assert [g.shape for g in getattr(new, tag)] == [g.shape for g in getattr(old, tag)]
+            assert [g.name for g in getattr(new, tag)] == [g.name for g in getattr(old, tag)]
+            for g, h in zip(getattr(old, tag), getattr(new, tag), strict=True):
+                np.testing.assert_allclose(h.origin, g.origin, atol=1e-12)
+
+
+def test_pinocchio_sees_the_distances_of_the_capsules():
+    """Distances between links, by coal as Pinocchio asks it, are those of the capsules, by coal as memetik asks it."""
+    coal = pytest.importorskip("coal")
+    from memetik.collision.exact import CollisionModel
+    from memetik.scene.scene import Scene
+
+    robot, scene = Robot(load_description("ur5")), Scene()
+    scene.add_sphere("ball", 0.1, pose(np.eye(3), (0.5, 0.2, 0.4)))
+    ours, text = CollisionModel(robot, scene, self_collision=False), robot.to_urdf()
+    model = pinocchio.buildModelFromXML(text)
+    geometry = pinocchio.buildGeomFromUrdfString(model, text, pinocchio.GeometryType.COLLISION)
+    ball, place = coal.Sphere(0.1), pinocchio.SE3(np.eye(3), np.array([0.5, 0.2, 0.4]))
+    last = geometry.addGeometryObject(pinocchio.GeometryObject("ball", 0, place, ball))
+    for k in range(last):
+        geometry.addCollisionPair(pinocchio.CollisionPair(k, last))
+    data, placements = model.createData(), geometry.createData()
+    free = 0
+    for q in robot.random(0, 40):
+        pinocchio.computeDistances(model, data, geometry, placements, q)
+        theirs = min(result.min_distance for result in placements.distanceResults)
+        if theirs > 0.0:
+            free += 1
+            assert ours.distance(q) == pytest.approx(theirs, abs=1e-5)
+    assert free > 20
+
+
+def test_parts_of_a_capsule_that_were_edited_stay_apart():
+    capsule = Geometry(Capsule(0.1, 0.4), pose(rotation_from_rpy(0.3, 0.2, 0.1), (0.1, 0.2, 0.3)))
+    text = write_urdf(Description("r", (Link("base", collisions=(capsule,)),)))
+    (back,) = read_urdf(text).links[0].collisions
+    assert back.shape == capsule.shape
+    edited = text.replace('<sphere radius="0.1"', '<sphere radius="0.2"', 1)
+    assert [type(g.shape) for g in read_urdf(edited).links[0].collisions] == [Cylinder, Sphere, Sphere]

@@ -1,7 +1,8 @@
 """Shapes as the native exact check wants them: made once per content, kept in memory and on disk.
 
 Primitives stay primitives. A mesh is its triangles, the corners of its hull, and the solid that it encloses. Shapes on
-links also get a cover: balls over the surface that reach no farther than `EXCESS` beyond it, the first filter of a check.
+links also get a cover: balls over the surface that reach no farther than `EXCESS` beyond it, the first filter of a
+check.
 """
 
 from __future__ import annotations

@@ -239,9 +239,17 @@ def read_bytes(path: str | os.PathLike[str], what: str, most: int, error: type[M
 
 
 def parse_table(
-    content: str | bytes, form: Format, what: str, *, error: type[MemetikError] = InvalidInputError
+    content: str | bytes,
+    form: Format,
+    what: str,
+    *,
+    error: type[MemetikError] = InvalidInputError,
+    located: bool = True,
 ) -> Table:
-    """The table in a text. `what` names it in messages."""
+    """The table in a text. `what` names it in messages.
+
+    located: whether messages name lines, which takes a while to find in a long text.
+    """
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
         data = {"json": json.loads, "toml": tomllib.loads, "yaml": _load_yaml}[form](text)
@@ -249,7 +257,8 @@ def parse_table(
     except (ValueError, RecursionError) as problem:
         reason = "it is nested too deeply" if isinstance(problem, RecursionError) else " ".join(str(problem).split())
         raise error(f"{what} is not {form.upper()} that can be read: {reason[:160]}.") from None
-    return as_table({} if data is None and form == "yaml" else data, what, error=error, text=text, form=form)
+    data = {} if data is None and form == "yaml" else data
+    return as_table(data, what, error=error, text=text if located else "", form=form)
 
 
 def as_table(

@@ -3,14 +3,17 @@
 A joint that URDF cannot express (spherical, cylindrical, anchored, reversed, limits per axis) is written twice: as a
 chain of plain one-axis joints with helper links, for everyone, and in the <memetik> element, from which memetik
 restores it (see `memetik.robot.readers.urdf`). The pose of the root in the world is kept there too.
-What SRDF says is not written.
+A capsule, which most readers of URDF drop, is written as a cylinder and two spheres; the <memetik> element says that
+the three are one. What SRDF says is not written.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal
 from xml.etree import ElementTree
 
@@ -18,11 +21,14 @@ import numpy as np
 
 from memetik.errors import DescriptionError
 from memetik.files.xml_tree import NO_LIMIT
-from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Sphere
-from memetik.geometry.transforms import rpy_from_rotation
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Sphere, TriangleMesh
+from memetik.geometry.transforms import pose, rpy_from_rotation
 from memetik.robot.description import LIMIT_NAMES, Description, Geometry, Joint, Link, Mimic
 from memetik.robot.readers.urdf import EXTENSION_VERSION
+from memetik.robot.readers.urdf_capsules import capsule_parts
 from memetik.robot.tree import Motion, joint_steps
+
+logger = logging.getLogger(__name__)
 
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -73,10 +79,20 @@ class _Writer:
             entries = {f"i{'xyz'[r]}{'xyz'[c]}": _number(matrix[r, c]) for r in range(3) for c in range(r, 3)}
             ElementTree.SubElement(inertial, "inertia", entries)
         for tag, geometries in (("visual", link.visuals), ("collision", link.collisions)):
+            written = 0
             for geometry in geometries:
-                self.geometry(element, tag, geometry)
+                shape = geometry.shape
+                parts = capsule_parts(geometry, shape) if isinstance(shape, Capsule) else [geometry]
+                for part in parts:
+                    self.geometry(element, tag, part)
+                if len(parts) > 1:
+                    place = {"link": link.name, "of": tag, "first": str(written)}
+                    ElementTree.SubElement(self.extension, "capsule", place)
+                written += len(parts)
 
     def geometry(self, link: ElementTree.Element, tag: str, geometry: Geometry) -> None:
+        if isinstance(geometry.shape, TriangleMesh):
+            geometry = _boxed(geometry, geometry.shape)
         element = ElementTree.SubElement(link, tag, {"name": geometry.name} if geometry.name else {})
         _origin(element, geometry.origin)
         holder = ElementTree.SubElement(element, "geometry")
@@ -87,8 +103,6 @@ class _Writer:
                 ElementTree.SubElement(holder, "sphere", radius=_number(radius))
             case Cylinder(radius, length):
                 ElementTree.SubElement(holder, "cylinder", radius=_number(radius), length=_number(length))
-            case Capsule(radius, length):
-                ElementTree.SubElement(holder, "capsule", radius=_number(radius), length=_number(length))
             case Mesh(uri, path, scale):
                 reference = f"file://{path}" if self.meshes == "found" and path is not None else uri
                 ElementTree.SubElement(holder, "mesh", filename=reference, scale=_numbers(scale))
@@ -210,6 +224,14 @@ def _limits(element: ElementTree.Element, joint: Joint) -> None:
             "k_velocity": "0",
         }
         ElementTree.SubElement(element, "safety_controller", attributes)
+
+
+def _boxed(geometry: Geometry, mesh: TriangleMesh) -> Geometry:
+    """The box around a mesh in memory: URDF has only meshes in files."""
+    low, high = mesh.bounds
+    logger.warning("%r is in no file; URDF gets the box around it.", mesh)
+    x, y, z = (float(v) for v in high - low)
+    return replace(geometry, shape=Box((x, y, z)), origin=geometry.origin @ pose(None, 0.5 * (low + high)))
 
 
 def _origin(element: ElementTree.Element, matrix: np.ndarray) -> None:

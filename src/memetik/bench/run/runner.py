@@ -44,12 +44,14 @@ def run(
     progress: RunProgress | None = None,
     *,
     cluster: str | None = None,
+    tls: str | os.PathLike[str] | None = None,
     retry: bool = False,
 ) -> Outcome:
     """Does what a specification asks for, but for results that the store has already.
 
     Every result is in the store as soon as it is known; after an interruption the same call goes on.
     cluster: the address of a dask scheduler, or "local"; its workers do the solving, this process keeps the store.
+    tls: a folder with the certificates of a cluster at tls://host:port; see `worker_pool`.
     retry: also ask again for targets at which a solver hung, crashed, raised or ate memory.
     """
     progress, begin = progress or RunProgress(), time.monotonic()
@@ -65,7 +67,7 @@ def run(
         for settings in spec.settings(default_seeding(made)):
             check_seeding(made, settings.seeding)
     several = spec.jobs if spec.jobs > 1 else None
-    pool = worker_pool(cluster or (LOCAL if several else None), several)
+    pool = worker_pool(cluster or (LOCAL if several else None), several, tls=tls)
     with pool as workers, Store(store) as opened, WorkerState(usable_cores()[-1]) as here:
         units = prepare_units(spec, scenarios, solvers, opened, here.processes, outcome, progress)
         for r in (r for unit in units for r in unit.runs if retry):

@@ -14,18 +14,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from memetik.bench.run import schema
+from memetik.bench.scenarios import Scenario
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.geometry.cache import digest
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from memetik.bench.scenarios import Scenario
 
 Table = Any
 """A numpy record array: rows[k], rows.column, rows[rows.solved]. Type checkers do not know its columns."""

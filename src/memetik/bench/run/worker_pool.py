@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import memetik
@@ -25,6 +27,7 @@ from memetik.errors import InvalidInputError, MemetikError, MissingExtraError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
+    from distributed.security import Security
 
 Context = TypeVar("Context")
 Item = TypeVar("Item")
@@ -243,16 +246,26 @@ def _scheduler_gone(why: BaseException) -> MemetikError:
 
 
 @contextmanager
-def worker_pool(cluster: str | None = None, count: int | None = None) -> Iterator[WorkerPool]:
+def worker_pool(
+    cluster: str | None = None, count: int | None = None, *, tls: str | PathLike[str] | None = None
+) -> Iterator[WorkerPool]:
     """Workers for the length of a `with` block.
 
     cluster  None for this process; "local" for processes on this machine; else the address of a dask scheduler,
-             such as "tcp://10.0.0.5:8786", whose workers have the same version of memetik installed.
+             such as "tls://10.0.0.5:8786", whose workers have the same version of memetik installed.
     count    processes of a local cluster; one per core where None.
+    tls      a folder with ca.pem, cert.pem and key.pem: connections are encrypted, and both ends of each show a
+             certificate of that authority. Without it, whoever can reach a scheduler can run what he likes there.
     """
+    security = None if tls is None else _security(Path(tls))
     if cluster is None:
         yield WorkerPool()
         return
+    if cluster != LOCAL and cluster.startswith("tls://") != (tls is not None):
+        raise InvalidInputError(
+            f"{cluster!r} is asked for {'without' if tls is None else 'with'} certificates; an address tls://host:port "
+            "goes with a folder of certificates (--tls), tcp://host:port without."
+        )
     try:
         from distributed import Client
     except ImportError:
@@ -263,10 +276,10 @@ def worker_pool(cluster: str | None = None, count: int | None = None) -> Iterato
             logging.getLogger(f"distributed{name}").setLevel(logging.CRITICAL)
     with ExitStack() as stack:
         if cluster == LOCAL:
-            yield WorkerPool(lambda: _local_client(stack, count or len(usable_cores())))
+            yield WorkerPool(lambda: _local_client(stack, count or len(usable_cores()), security))
             return
         try:
-            client = stack.enter_context(Client(cluster, timeout=CONNECT_SECONDS))
+            client = stack.enter_context(Client(cluster, timeout=CONNECT_SECONDS, security=security))
         except (OSError, ValueError) as error:
             raise InvalidInputError(
                 f"no dask scheduler answers at {cluster!r} ({error}); start one with `dask scheduler` and give the "
@@ -276,7 +289,24 @@ def worker_pool(cluster: str | None = None, count: int | None = None) -> Iterato
         yield WorkerPool(lambda: client, is_local=False)
 
 
-def _local_client(stack: ExitStack, count: int) -> Client:
+def _security(folder: Path) -> Security:
+    """Certificates of a folder, for all parts of a cluster."""
+    try:
+        from distributed.security import Security
+    except ImportError:
+        raise MissingExtraError("distributed", "bench", "a cluster") from None
+    authority, certificate, key = (folder / name for name in ("ca.pem", "cert.pem", "key.pem"))
+    for file in (authority, certificate, key):
+        if not file.is_file():
+            raise InvalidInputError(
+                f"a folder of certificates has ca.pem, cert.pem and key.pem; {str(file)!r} is missing."
+            )
+    parts = {f"tls_{part}_{what}": str(file) for part in ("client", "scheduler", "worker")
+             for what, file in (("cert", certificate), ("key", key))}  # fmt: skip
+    return Security(tls_ca_file=str(authority), require_encryption=True, **parts)
+
+
+def _local_client(stack: ExitStack, count: int, security: Security | None) -> Client:
     import dask.config
     from distributed import Client, LocalCluster, WorkerPlugin
 
@@ -298,8 +328,10 @@ def _local_client(stack: ExitStack, count: int) -> Client:
     options: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "ERROR"}
     # Two clusters at a time must not argue about a port.
     options["scheduler_kwargs"] = {"dashboard_address": "127.0.0.1:0", "allowed_failures": DEATHS - 1}
+    if security is not None:
+        options |= {"security": security, "protocol": "tls"}
     processes = stack.enter_context(LocalCluster(n_workers=count, **options))
-    client = stack.enter_context(Client(processes))
+    client = stack.enter_context(Client(processes, security=security))
     client.register_plugin(IgnoreInterrupts())
     return client
 

@@ -16,20 +16,18 @@ from collections.abc import Callable
 from concurrent import futures
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from memetik.errors import InvalidInputError
 from memetik.motion.execution.driver import Driver, DriverError, DriverState, most_points, wait
 from memetik.motion.execution.recovery import Recovery
+from memetik.motion.planning.free_space import SceneLike
 from memetik.motion.planning.plan import Plan
 from memetik.motion.timing.rest_segments import split
 from memetik.motion.timing.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from memetik.motion.planning.free_space import SceneLike
-    from memetik.robot.robot import Robot
+from memetik.robot.robot import Robot
 
 logger = logging.getLogger(__name__)
 

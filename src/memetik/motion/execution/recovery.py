@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
+from memetik.collision.exact import CollisionModel
 from memetik.errors import InvalidInputError
+from memetik.motion.planning.free_space import SceneLike
+from memetik.motion.planning.pipeline import plan
+from memetik.motion.planning.plan import PlanConditions
 from memetik.motion.timing.limits import MotionLimits
 from memetik.motion.timing.rest_segments import at_rest, straight
 from memetik.motion.timing.trajectory import Trajectory, join
+from memetik.robot.robot import Robot
 from memetik.solve.problem import ExternalChecker
-
-if TYPE_CHECKING:
-    from memetik.collision.exact import CollisionModel
-    from memetik.motion.planning.free_space import SceneLike
-    from memetik.motion.planning.plan import PlanConditions
-    from memetik.robot.robot import Robot
 
 ContactModel: TypeAlias = "CollisionModel | _CheckerModel"
 """What tells contacts."""
@@ -138,8 +137,6 @@ class Recovery:
         return join(parts)
 
     def _planned(self, q: np.ndarray, way: Trajectory) -> Onwards:
-        from memetik.motion.planning.pipeline import plan
-
         assert self.robot is not None
         velocity, acceleration = self.limits(way)
         limits = MotionLimits.of(self.robot, velocity=velocity, acceleration=acceleration)

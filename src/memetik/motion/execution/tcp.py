@@ -1,58 +1,59 @@
 """Drivers over TCP: `TcpDriver` speaks to a `DriverServer`, which serves any driver, such as a simulated one.
 
-A message is one line of JSON in UTF-8, at most `MAX_BYTES` long:
+A message is one line of JSON in UTF-8, at most `MAX_BYTES` long; the first of a connection is a "hello" with the token,
+at most `FIRST_BYTES` long. A connection that begins with anything else is ended.
 
-    -> {"schema": "memetik.driver/1", "command": "send", "trajectory": {... as Trajectory.to_dict ...}}
-    -> {"schema": "memetik.driver/1", "command": "state"}       also "hello", "stop", and "wait" with "seconds"
-    <- {"schema": "memetik.driver/1", "ok": true, "state": {"q": [...], "velocity": [...], "time": 0.1, "moving": true}}
-    <- {"schema": "memetik.driver/1", "ok": false, "error": "..."}
+    -> {"schema": "memetik.driver/2", "command": "hello", "token": "..."}
+    <- {"schema": "memetik.driver/2", "ok": true, "joint_names": [...], "most_points": null}
+    -> {"schema": "memetik.driver/2", "command": "send", "trajectory": {... as Trajectory.to_dict ...}}
+    -> {"schema": "memetik.driver/2", "command": "state"}       also "stop", and "wait" with "seconds"
+    <- {"schema": "memetik.driver/2", "ok": true, "state": {"q": [...], "velocity": [...], "time": 0.1, "moving": true}}
+    <- {"schema": "memetik.driver/2", "ok": false, "error": "..."}
 
-"hello" is answered with "joint_names" and "most_points" instead. The server listens on the loopback interface unless
-told otherwise: the protocol has no authentication.
+One client moves the arm; others may look on ("state") and "stop" it at any time. A connection that says nothing for
+some time is ended. Tokens and messages are not encrypted: between machines, lay a tunnel.
 
     python -m memetik.motion.execution.tcp panda --port 5777          a test server: the arm under physics
 """
 
 from __future__ import annotations
 
-import json
+import os
+import select
+import signal
 import socket
-import threading
-from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
-from io import BufferedIOBase
+from types import FrameType
 
 import numpy as np
 
-from memetik.errors import InvalidInputError, MemetikError
-from memetik.files.schema import Table, Value, parse_table
-from memetik.motion.execution.driver import Driver, DriverError, DriverState, most_points, wait
+from memetik.errors import InvalidInputError
+from memetik.files.schema import Table, Value
+from memetik.motion.execution import tcp_protocol as protocol
+from memetik.motion.execution.driver import DriverError, DriverState
+from memetik.motion.execution.tcp_protocol import LineReader, Turns, checked_token, decoded, encoded
 from memetik.motion.timing.trajectory import Trajectory
-from memetik.motion.timing.trajectory_file import from_dict
 
-SCHEMA = "memetik.driver/1"
-MAX_BYTES = 8_000_000
-LONGEST_WAIT = 1.0
-"""Seconds that one "wait" may last."""
-_COMMANDS = ("hello", "send", "state", "stop", "wait")
+TOKEN_VARIABLE = "MEMETIK_DRIVER_TOKEN"
+"""The environment variable that a token is taken from where an address has none: a command line is seen by others."""
 
 
 class TcpDriver(AbstractContextManager["TcpDriver"]):
     """A driver at the other end of a connection.
 
-    address: (host, port), or "host:port", optionally with "tcp://" before it.
+    address: (host, port), or "host:port", optionally with "tcp://" or "tcp://TOKEN@" before it.
+    token: that of the server; else what the address has, else the environment variable MEMETIK_DRIVER_TOKEN.
     timeout: seconds after which a server that does not answer is an error.
+
+    A connection that the server ended because nothing was said is made anew when something is.
     """
 
-    def __init__(self, address: str | tuple[str, int], *, timeout: float = 5.0):
-        self._lock = threading.Lock()
-        where = _address(address)
-        try:
-            self._socket = socket.create_connection(where, timeout=timeout)
-        except OSError as error:
-            raise DriverError(f"no driver answers at {where[0]}:{where[1]}: {error}.") from None
-        self._file = self._socket.makefile("rb")
-        answer = self._ask("hello")
+    def __init__(self, address: str | tuple[str, int], *, token: str | None = None, timeout: float = 5.0):
+        self._turns = Turns()
+        self._where, in_address = _address(address)
+        self._token, self._timeout = token or in_address or os.environ.get(TOKEN_VARIABLE, ""), timeout
+        self._socket: socket.socket | None = None
+        answer = self._connect()
         self.joint_names: tuple[str, ...] = answer.texts("joint_names")
         self.most_points: int | None = answer.optional(answer.whole, "most_points")
 
@@ -67,145 +68,85 @@ class TcpDriver(AbstractContextManager["TcpDriver"]):
         return DriverState(q, velocity, answer.number("time"), answer.flag("moving"))
 
     def stop(self) -> None:
-        self._ask("stop")
+        """Bring the arm to rest: by a connection of its own where this one is held up."""
+        with self._turns.urgent_turn(protocol.STOP_SECONDS) as came:
+            if came:
+                self._exchange("stop")
+                return
+        with TcpDriver(self._where, token=self._token, timeout=self._timeout) as another:
+            another.stop()
 
     def wait(self, seconds: float) -> None:
         """Let the server's time pass."""
-        while seconds > 0.0:
-            self._ask("wait", seconds=min(seconds, LONGEST_WAIT))
-            seconds -= LONGEST_WAIT
+        while seconds > 1e-9:  # what is left of whole ones may be a rounding error
+            self._ask("wait", seconds=min(seconds, protocol.LONGEST_WAIT))
+            seconds -= protocol.LONGEST_WAIT
 
     def close(self) -> None:
-        """End the connection."""
-        self._file.close()
-        self._socket.close()
+        """End the connection; the arm comes to rest."""
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            self._socket.close()
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _connect(self) -> Table:
+        try:
+            self._socket = socket.create_connection(self._where, timeout=self._timeout)
+        except OSError as error:
+            raise DriverError(f"no driver answers at {self._where[0]}:{self._where[1]}: {error}.") from None
+        self._lines = LineReader(self._socket)
+        try:
+            return self._talk(self._socket, {"command": "hello", "token": self._token})
+        except BaseException:
+            self.close()
+            raise
+
     def _ask(self, command: str, **content: Value) -> Table:
-        data = _encoded({"command": command, **content})
-        with self._lock:
-            try:
-                self._socket.sendall(data)
-                line = self._file.readline(MAX_BYTES + 1)
-            except (OSError, ValueError) as error:
-                raise DriverError(f"the connection to the driver is lost: {error}.") from None
-        answer = _decoded(line)
+        with self._turns.turn():
+            return self._exchange(command, **content)
+
+    def _exchange(self, command: str, **content: Value) -> Table:
+        assert self._socket is not None
+        if self._socket.fileno() >= 0 and select.select([self._socket], [], [], 0.0)[0]:
+            # Nothing was asked, so this is the end of a connection on which nothing was said.
+            self.close()
+            self._connect()
+        return self._talk(self._socket, {"command": command, **content})
+
+    def _talk(self, connection: socket.socket, message: dict[str, Value]) -> Table:
+        data = encoded(message)
+        try:
+            connection.settimeout(self._timeout)
+            connection.sendall(data)
+            line = self._lines.line(protocol.MAX_BYTES + 1, self._timeout)
+        except TimeoutError:
+            self.close()  # an answer that comes late would be taken for that to the next question
+            raise DriverError(f"the driver did not answer within {self._timeout:g} seconds.") from None
+        except OSError as error:
+            raise DriverError(f"the connection to the driver is lost: {error}.") from None
+        answer = decoded(line)
         if not answer.flag("ok", False):
             raise DriverError(answer.text("error", "the server gave no reason"))
         return answer
 
 
-class DriverServer(AbstractContextManager["DriverServer"]):
-    """Serves a driver, one connection at a time, in a thread of its own; close it, or use it with `with`.
-
-    port: 0 for any that is free; see `address`.
-    """
-
-    def __init__(self, driver: Driver, host: str = "127.0.0.1", port: int = 0):
-        self.driver = driver
-        self._listener = socket.create_server((host, port))
-        self._listener.settimeout(0.2)
-        self._closing = threading.Event()
-        self._connection: socket.socket | None = None
-        self._thread = threading.Thread(target=self._serve, name="memetik driver server", daemon=True)
-        self._thread.start()
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """(host, port)."""
-        host, port = self._listener.getsockname()[:2]
-        return host, port
-
-    def close(self) -> None:
-        """Stop the arm and the server."""
-        self._closing.set()
-        if (connection := self._connection) is not None:
-            with suppress(OSError):  # it may have been closed just now
-                connection.shutdown(socket.SHUT_RDWR)
-        self._thread.join(timeout=5.0)
-        self._listener.close()
-
-    def join(self) -> None:
-        """Wait until the server is closed."""
-        while self._thread.is_alive():
-            self._thread.join(0.5)
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _serve(self) -> None:
-        while not self._closing.is_set():
-            try:
-                self._connection, _ = self._listener.accept()
-            except TimeoutError:
-                continue
-            except OSError:
-                return
-            with self._connection, self._connection.makefile("rb") as lines, suppress(OSError):
-                self._connection.settimeout(None)
-                self._talk(self._connection, lines)
-            self._connection = None
-            with suppress(Exception):  # a driver that fails here too must not end the server
-                self.driver.stop()  # whoever moved the arm is gone
-
-    def _talk(self, connection: socket.socket, lines: BufferedIOBase) -> None:
-        while not self._closing.is_set() and (line := lines.readline(MAX_BYTES + 1)):
-            connection.sendall(_encoded(self._answer(line)))
-            if not line.endswith(b"\n"):
-                return
-
-    def _answer(self, line: bytes) -> dict[str, Value]:
-        try:
-            return {"ok": True, **self._obey(_decoded(line))}
-        except MemetikError as error:
-            return {"ok": False, "error": str(error)}
-        except Exception as error:  # a driver of hardware may fail in any way
-            return {"ok": False, "error": f"the driver failed: {error!r}."}
-
-    def _obey(self, message: Table) -> dict[str, Value]:
-        command = message.choice("command", _COMMANDS)
-        if command == "hello":
-            return {"joint_names": self.driver.joint_names, "most_points": most_points(self.driver)}
-        if command == "send":
-            self.driver.send(from_dict(message.data.get("trajectory"), "the message's trajectory"))
-        elif command == "stop":
-            self.driver.stop()
-        elif command == "wait":
-            seconds = message.number("seconds")
-            if not 0.0 <= seconds <= LONGEST_WAIT:
-                raise InvalidInputError(f"seconds must be from 0 to {LONGEST_WAIT:g}, not {seconds!r}.")
-            wait(self.driver, seconds)
-        state = self.driver.state()
-        described = {"q": state.q.tolist(), "velocity": state.velocity.tolist(), "time": state.time}
-        return {"state": {**described, "moving": bool(state.moving)}}
-
-
-def _address(address: str | tuple[str, int]) -> tuple[str, int]:
+def _address(address: str | tuple[str, int]) -> tuple[tuple[str, int], str]:
+    """((host, port), token), the token empty where there is none."""
     try:
         if not isinstance(address, str):
             host, port = address
-            return str(host), int(port)
-        host, _, port = address.removeprefix("tcp://").rpartition(":")
-        return host or "127.0.0.1", int(port)
-    except (TypeError, ValueError):
-        raise InvalidInputError(f"an address is host:port, such as 127.0.0.1:5777, not {address!r}.") from None
-
-
-def _encoded(content: Mapping[str, Value]) -> bytes:
-    data = json.dumps({"schema": SCHEMA, **content}, allow_nan=False).encode() + b"\n"
-    if len(data) > MAX_BYTES:
-        raise DriverError(f"a message of {len(data)} bytes is longer than the {MAX_BYTES} that are allowed.")
-    return data
-
-
-def _decoded(line: bytes) -> Table:
-    if not line:
-        raise DriverError("the connection was closed.")
-    if not line.endswith(b"\n"):
-        raise DriverError(f"a message is longer than {MAX_BYTES} bytes or was cut short.")
-    return parse_table(line, "json", f"a message of schema {SCHEMA}", error=DriverError).schema(SCHEMA)
+            return (str(host), int(port)), ""
+        token, _, place = address.removeprefix("tcp://").rpartition("@")
+        host, _, port = place.rpartition(":")
+        return (host or "127.0.0.1", int(port)), checked_token(token) if token else ""
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        shown = address.rpartition("@")[2] if isinstance(address, str) else address  # without the token
+        raise InvalidInputError(f"an address is host:port, such as 127.0.0.1:5777, not {shown!r}.") from None
 
 
 def main() -> None:
@@ -213,21 +154,28 @@ def main() -> None:
     import argparse
 
     from memetik.motion.execution.driver import SimulatedDriver
+    from memetik.motion.execution.driver_server import DriverServer
     from memetik.motion.execution.simulation import Simulation
     from memetik.robot.robot import load_robot
 
     parser = argparse.ArgumentParser(description="Serve a simulated arm to TcpDriver, on the loopback interface.")
     parser.add_argument("robot", help="bundled name, or path of a description")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--token", default=os.environ.get(TOKEN_VARIABLE), help="made where it is left out")
     parser.add_argument("--real-time", type=float, default=None, help="speed beside the wall clock; as fast as it can")
     given = parser.parse_args()
     robot = load_robot(given.robot)
     start = robot.state("ready") if "ready" in robot.named_states else robot.neutral
     driver = SimulatedDriver(Simulation(robot, q=start), real_time=given.real_time)
-    with DriverServer(driver, port=given.port) as server:
-        print("serving {} at tcp://{}:{}".format(robot.name, *server.address), flush=True)
-        with suppress(KeyboardInterrupt):
-            server.join()
+    signal.signal(signal.SIGTERM, _interrupt)
+    with suppress(KeyboardInterrupt), DriverServer(driver, port=given.port, token=given.token) as server:
+        print(f"serving {robot.name} at {server.url}", flush=True)
+        server.join()
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    """A server that is told to end stops the arm first."""
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -248,9 +248,9 @@ def _radius(shape: Shape) -> float:
         return float(shape.radius + 0.5 * shape.length)
     if isinstance(shape, Cylinder):
         return float(np.hypot(shape.radius, 0.5 * shape.length))
-    from memetik.geometry.mesh_files import load_mesh
+    from memetik.geometry.tessellate import as_mesh
 
-    return float(np.linalg.norm(load_mesh(shape).vertices, axis=1).max(initial=0.0))
+    return float(np.linalg.norm(as_mesh(shape).vertices, axis=1).max(initial=0.0))
 
 
 def _bit_reversed(count: int) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from importlib import import_module
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,12 +132,15 @@ class Plan:
         }
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write its trajectory, as `Trajectory.save` does."""
+        """Write its trajectory, as `Trajectory.save` does; as MCAP with the robot's description."""
         from memetik.errors import InvalidInputError
 
         if self.trajectory is None:
             raise InvalidInputError(f"there is no trajectory to save: {self.reason}.")
-        self.trajectory.save(path)
+        if Path(path).suffix == ".mcap":
+            import_module("memetik.ros.recordings.recording").save_plan(self, path)
+        else:
+            self.trajectory.save(path)
 
     def show(self, scene: Scene | None = None, *, height: int = 480, speed: float = 1.0) -> Any:
         """The motion as it runs, to look at: shown by itself in a notebook; `.open()` opens a browser."""

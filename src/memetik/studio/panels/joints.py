@@ -31,7 +31,7 @@ class JointsPanel(Panel):
         self._sliders: list[GuiSliderHandle[float]] = []
         self._container = gui.add_folder("Joints")
         with gui.add_folder("Held joints", expand_by_default=False):
-            self._joint = gui.add_dropdown("Joint", state.robot.joint_names)
+            self._joint = gui.add_dropdown("Joint", state.robot.joint_names or (NONE,))
             self._buttons("Held", ("Hold", "Release"), self._hold, self._joint)
             self._held = gui.add_markdown("All joints are free.")
         self._add_sliders(state)
@@ -45,7 +45,7 @@ class JointsPanel(Panel):
         self._held.content = f"Held: {held}" if held else "All joints are free."
 
     def use_robot(self, state: State) -> None:
-        self._joint.options = state.robot.joint_names
+        offer(self._joint, state.robot.joint_names)
         self._add_sliders(state)
 
     def _add_sliders(self, state: State) -> None:
@@ -79,7 +79,8 @@ class JointsPanel(Panel):
         self._session.set_joint(name, float(np.clip(value, robot.lower[entry], robot.upper[entry])))
 
     def _hold(self, what: str, joint: str) -> None:
-        self._session.hold(joint, what == "Hold")
+        if joint != NONE:
+            self._session.hold(joint, what == "Hold")
 
     def _keep(self, name: str) -> None:
         kept = self._session.keep_configuration(name)
@@ -106,6 +107,6 @@ def _options(state: State) -> tuple[str, ...]:
 
 def _shared_beginning(names: tuple[str, ...]) -> str:
     """What all names begin with, up to and with an underscore: it tells nothing."""
-    first, last = min(names), max(names)
+    first, last = min(names, default=""), max(names, default="")
     same = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), 0)
     return first[: first.rfind("_", 0, same) + 1]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from memetik.collision.robot_spheres import fit_links
 from memetik.errors import MemetikError
 from memetik.geometry.transforms import quaternion_from_matrix, transform
 from memetik.robot.robot import Robot
@@ -46,7 +47,7 @@ class RobotView:
         self._axes: _Frames | None = None
         self._skeleton: LineSegmentsHandle | None = None
         self._bones = _bones(robot)
-        drawn = [index for index, link in enumerate(robot.description.links) if link.visuals or link.collisions]
+        drawn = _drawn_links(robot)
         with server.atomic():
             self._links = _Frames(server, self.root, drawn, [_drawn_ancestor(robot, index, drawn) for index in drawn])
             for index in drawn:
@@ -126,8 +127,6 @@ class RobotView:
         self._spheres = []
         if not shown:
             return
-        from memetik.collision.robot_spheres import fit_links
-
         by_link: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
         for fitted in fit_links(self.robot, {}, None):
             by_link.setdefault(fitted.link, []).append(_sampled(fitted.fit))
@@ -295,6 +294,12 @@ def _parts(
 def rgb(color: Sequence[float] | None) -> Color | None:
     """A colour from 0 to 255 of one from 0 to 1."""
     return None if color is None else (round(255 * color[0]), round(255 * color[1]), round(255 * color[2]))
+
+
+def _drawn_links(robot: Robot) -> list[int]:
+    """The links that have a shape, each after those above it: files may list children first."""
+    shaped = [index for index, link in enumerate(robot.description.links) if link.visuals or link.collisions]
+    return sorted(shaped, key=lambda index: len(robot.ancestors(robot.links[index])))
 
 
 def _drawn_ancestor(robot: Robot, index: int, drawn: list[int]) -> int | None:
