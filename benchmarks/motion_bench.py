@@ -1,12 +1,15 @@
 """MotionBenchMaker's planning problems on real meshes: solved share, times, lengths, every path checked again.
 
     python benchmarks/motion_bench.py ARCHIVE_OR_FOLDER [--sets box,cage] [--count 100] [--repeats 3] [--recheck all]
+    python benchmarks/motion_bench.py --generated ur5,tiago,baxter,kinova,z1 [--count 100] [--seed 0]
 
 ARCHIVE_OR_FOLDER holds scenes and requests as published, MoveIt's YAML (panda_problems.tar.bz2 of MotionBenchMaker).
 The robot is the panda of example-robot-data with its collision meshes, fingers open as in the problems. Times are the
 least of the repeats, in milliseconds and in the unit u (benchmarks/unit): search and simplification; the same with the
 proof of the whole path; the call from Python; and a plan with its timing. Pinocchio and coal check the paths at steps
 of 4 mrad, and the timed motions at 1 kHz.
+
+--generated makes problems of the same kinds for other robots of example-robot-data, `count` of each robot.
 """
 
 from __future__ import annotations
@@ -14,10 +17,12 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from plans.generated_sets import ARMS, generate, load_arm
 from plans.motion_sets import MeshCheck, MotionProblem, dense, example_robots, load_panda, read_problems
 from unit import unit_seconds
 
@@ -41,6 +46,7 @@ class Row:
     repairs: int = 0
     reason: str = ""
     contact: str = ""
+    checked: bool = False
 
 
 def run(robot: mk.Robot, problem: MotionProblem, options: argparse.Namespace) -> tuple[Row, mk.Plan | None]:
@@ -99,22 +105,14 @@ def report(rows: list[Row], unit: float, title: str) -> None:
     print(f" | repaired {np.mean([row.repairs > 0 for row in solved]):.0%}" if solved else "")
 
 
-def main() -> None:
-    """Run the benchmark."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", type=Path, help="archive or folder of scenes and requests")
-    parser.add_argument("--sets", default="", help="parts of the names of sets, separated by commas")
-    parser.add_argument("--count", type=int, default=100, help="problems of each set")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--timeout", type=float, default=2.0)
-    parser.add_argument("--recheck", default="all", help="how many paths of each set coal looks at, or 'all'")
-    options = parser.parse_args()
-    robot, urdf = load_panda()
-    sets = [name for name in options.sets.split(",") if name]
+def run_all(
+    robot: mk.Robot, urdf: Path, problems: Iterable[MotionProblem], options: argparse.Namespace
+) -> tuple[list[Row], float]:
+    """All problems of a robot, told set by set; and the unit, the least that was measured meanwhile."""
     unit = unit_seconds()
     rows: dict[str, list[Row]] = defaultdict(list)
     most = options.count if options.recheck == "all" else int(options.recheck)
-    for problem in read_problems(options.source, robot, sets, options.count):
+    for problem in problems:
         row, plan = run(robot, problem, options)
         done = rows[problem.set_name]
         done.append(row)
@@ -122,19 +120,48 @@ def main() -> None:
         if plan is not None and len(done) <= most:
             packages = [str(example_robots().parents[1])]
             row.contact = recheck(MeshCheck(robot, urdf, problem.scene, packages), plan)
-        if not row.solved or row.contact or (plan is not None and not plan.success):
+            row.checked = True
+        if not row.solved or row.contact:
             print(f"  {row.set_name} {row.number}: {row.reason} {row.contact}")
-        if len(done) == options.count:
-            report(done, unit, row.set_name)
-    every = [row for part in rows.values() for row in part]
+    for name, part in rows.items():
+        report(part, unit, name)
+    return [row for part in rows.values() for row in part], unit
+
+
+def conclude(name: str, rows: list[Row], unit: float) -> None:
+    """The lines for all problems of a robot."""
     print(f"1 u = {unit * 1e9:.1f} ns")
-    report(every, unit, "all")
-    for name, goal in GOALS.items():
-        values = [row.seconds[name] for row in every if name in row.seconds]
+    report(rows, unit, f"{name}, all")
+    for stage, goal in GOALS.items() if name == "panda" else ():
+        values = [row.seconds[stage] for row in rows if stage in row.seconds]
         if values:
-            print(f"  {name}: median {np.median(values) / unit:.0f} u, to be at most {goal} u")
-    checked = min(most, options.count)
-    print(f"  touching by coal: {sum(bool(row.contact) for row in every)}, up to {checked} looked at of each set")
+            print(f"  {stage}: median {np.median(values) / unit:.0f} u, to be at most {goal} u")
+    touching, looked = sum(bool(row.contact) for row in rows), sum(row.checked for row in rows)
+    print(f"  touching by coal: {touching} of {looked} looked at")
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path, nargs="?", help="archive or folder of scenes and requests")
+    parser.add_argument("--generated", default="", help=f"robots for generated problems, of {', '.join(ARMS)}")
+    parser.add_argument("--seed", type=int, default=0, help="of generated problems")
+    parser.add_argument("--sets", default="", help="parts of the names of sets, separated by commas")
+    parser.add_argument("--count", type=int, default=100, help="problems of each set, or of each generated robot")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--timeout", type=float, default=2.0)
+    parser.add_argument("--recheck", default="all", help="how many paths of each set coal looks at, or 'all'")
+    options = parser.parse_args()
+    if options.source is None and not options.generated:
+        parser.error("an archive or folder is needed, or --generated.")
+    if options.source is not None:
+        robot, urdf = load_panda()
+        sets = [name for name in options.sets.split(",") if name]
+        conclude("panda", *run_all(robot, urdf, read_problems(options.source, robot, sets, options.count), options))
+    for name in filter(None, options.generated.split(",")):
+        robot, urdf = load_arm(name)
+        print(f"{name}: {robot.dof} joints, seed {options.seed}")
+        conclude(name, *run_all(robot, urdf, generate(name, robot, options.seed, options.count), options))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Problems of the kinds that MotionBenchMaker has, generated for any robot: shelves, box, cage, on and under a table.
 
 Scenes are sized by the reach of the robot's arm and stand in front of it, a little elsewhere for every number. Starts
-and goals are random free configurations; at a goal each tool is within the shelf, the box, the cage, or above or under
+and goals are random free configurations; at a goal a tool is within the shelf, the box, the cage, or above or under
 the table. The same seed gives the same problem.
 """
 
@@ -94,9 +94,8 @@ def _ends(
         rows = robot.random(rng, 20_000)
         rows = np.where(moving, np.clip(rows, -np.pi, np.pi), robot.neutral)
         tips = [robot.pose(tool, rows)[:, :3, 3] for tool in arm.tools]
-        inside = np.all([((tip > region[0]) & (tip < region[1])).all(axis=1) for tip in tips], axis=0)
-        if len(arm.tools) > 1:
-            inside = np.any([((tip > region[0]) & (tip < region[1])).all(axis=1) for tip in tips], axis=0)
+        # Of two arms one is within; the other one is anywhere.
+        inside = np.any([((tip > region[0]) & (tip < region[1])).all(axis=1) for tip in tips], axis=0)
         if start is None:
             others = np.flatnonzero(~inside)[:400]
             free = others[~checker.collides(rows[others])]
@@ -131,11 +130,10 @@ def _scene(
             box(f"side_{side}", (0.3, 0.03, gap * boards), (0.1, 0.45 * side, 0.0))
         half = np.array([0.15, 0.4, 0.5 * gap]) * s
     elif kind == "box":
-        for k, (size, place) in enumerate(
-            (((0.5, 0.03, 0.3), (0, -0.25, -0.1)), ((0.5, 0.03, 0.3), (0, 0.25, -0.1)), ((0.03, 0.5, 0.3), (-0.25, 0, -0.1)),
-             ((0.03, 0.5, 0.3), (0.25, 0, -0.1)), ((0.5, 0.5, 0.03), (0, 0, -0.25)))
-        ):  # fmt: skip
-            box(f"wall_{k}", size, place)
+        for side in (-0.25, 0.25):
+            box(f"wall_y{side}", (0.5, 0.03, 0.3), (0.0, side, -0.1))
+            box(f"wall_x{side}", (0.03, 0.5, 0.3), (side, 0.0, -0.1))
+        box("bottom", (0.5, 0.5, 0.03), (0.0, 0.0, -0.25))
         half = np.array([0.2, 0.2, 0.2]) * s
     elif kind == "cage":
         for k in range(5):

@@ -101,20 +101,26 @@ class MeshCheck:
                 if own or (j >= links and items[i].parentJoint != 0):
                     self.geometry.addCollisionPair(pin.CollisionPair(i, j))
         self.data, self.geometry_data = self.model.createData(), self.geometry.createData()
-        self.entries = [(self.model.joints[self.model.getJointId(name)].idx_q, k, 1.0) for k, name in
-                        enumerate(robot.joint_names)]  # fmt: skip
+        self.entries = [self._entry(name, k, 1.0) for k, name in enumerate(robot.joint_names)]
         for joint in robot.description.joints:
             if joint.mimic is not None:
                 master = robot.joint_names.index(joint.mimic.joint)
-                index = self.model.joints[self.model.getJointId(joint.name)].idx_q
-                self.entries.append((index, master, joint.mimic.multiplier))
+                self.entries.append(self._entry(joint.name, master, joint.mimic.multiplier))
+
+    def _entry(self, name: str, variable: int, factor: float) -> tuple[int, int, float, bool]:
+        joint = self.model.joints[self.model.getJointId(name)]
+        return joint.idx_q, variable, factor, joint.nq == 2
 
     def first_contact(self, rows: np.ndarray) -> int | None:
         """The first of the configurations (N, dof) at which something touches, or None."""
         full = self.pin.neutral(self.model)
         for number, q in enumerate(rows):
-            for index, entry, factor in self.entries:
-                full[index] = factor * q[entry]
+            for index, entry, factor, is_circle in self.entries:
+                angle = factor * q[entry]
+                if is_circle:  # continuous joints are told by cosine and sine
+                    full[index], full[index + 1] = np.cos(angle), np.sin(angle)
+                else:
+                    full[index] = angle
             if self.pin.computeCollisions(self.model, self.data, self.geometry, self.geometry_data, full, True):
                 return number
         return None

@@ -85,6 +85,7 @@ from memetik.motion.planning.pipeline import Planner as Planner
 from memetik.motion.planning.pipeline import PlanOptions as PlanOptions
 from memetik.motion.planning.pipeline import plan as plan
 from memetik.motion.planning.plan import Plan as Plan
+from memetik.motion.planning.plan import PlanConditions as PlanConditions
 from memetik.motion.tasks.report import StepReport as StepReport
 from memetik.motion.tasks.report import TaskError as TaskError
 from memetik.motion.tasks.report import TaskReport as TaskReport

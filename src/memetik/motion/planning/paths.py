@@ -199,10 +199,13 @@ def _problem(space: OpenSpace, given: ArrayLike, wanted: GoalSet) -> PathProblem
     else:
         moving |= _limbs(robot, moving)
     every = np.vstack([start, goals])
-    # Joints without limits are searched half a turn, or a metre, beyond what start and goals need.
+    # Joints without limits, and those that turn more than once, are searched half a turn, or a metre, beyond what start
+    # and goals need.
     beyond = np.where(robot.turning, np.pi, 1.0)
-    lower = np.where(np.isfinite(robot.lower), robot.lower, every.min(axis=0) - beyond)
-    upper = np.where(np.isfinite(robot.upper), robot.upper, every.max(axis=0) + beyond)
+    wide = robot.turning & (robot.upper - robot.lower > 2.0 * np.pi + 1e-6)
+    low, high = every.min(axis=0) - beyond, every.max(axis=0) + beyond
+    lower = np.where(np.isfinite(robot.lower), np.where(wide, np.maximum(robot.lower, low), robot.lower), low)
+    upper = np.where(np.isfinite(robot.upper), np.where(wide, np.minimum(robot.upper, high), robot.upper), high)
     lower, upper = np.minimum(lower, every.min(axis=0)), np.maximum(upper, every.max(axis=0))
     lower, upper = np.where(moving, lower, start), np.where(moving, upper, start)
     return PathProblem(space, start, goals, lower, upper, _weights(robot))
