@@ -164,7 +164,9 @@ def make_scene(kind: str, rng: np.random.Generator, reach: float) -> mk.Scene:
     """Objects around the base, sized to the robot's reach."""
     scene = mk.Scene()
     for k in range({"self": 0, "boxes": 12, "mixed": 8, "mesh": 2}[kind]):
-        place = rng.normal(size=3) * (0.5, 0.5, 0.4) * reach + (0.0, 0.0, 0.35 * reach)
+        place = np.zeros(3)
+        while np.linalg.norm(place[:2]) < 0.45 * reach:  # away from the base, which would always collide
+            place = rng.normal(size=3) * (0.5, 0.5, 0.4) * reach + (0.0, 0.0, 0.35 * reach)
         pose = mk.transform(place, rpy=rng.uniform(-3.0, 3.0, 3))
         size = rng.uniform(0.05, 0.3, 3) * reach
         if kind == "boxes":

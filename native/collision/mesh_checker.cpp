@@ -27,8 +27,8 @@ struct MeshChecker::Parts {
         throw std::invalid_argument("The scene was made for a robot that stands elsewhere.");
     memory.resize(size_t(view.pair_count));
     for (const MeshPair *pair = view.pairs; pair != view.pairs + view.pair_count; ++pair) {
-      const bool both = view.bodies[pair->first].shape.cluster_x != nullptr &&
-                        view.bodies[pair->second].shape.cluster_x != nullptr;
+      const bool both =
+          view.bodies[pair->first].shape.cluster_x != nullptr && view.bodies[pair->second].shape.cluster_x != nullptr;
       cluster_number.push_back(both ? int(clusters.size()) : -1);
       if (both) clusters.emplace_back();
     }

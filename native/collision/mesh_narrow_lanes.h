@@ -155,15 +155,15 @@ class ClusterPairs {
  public:
   explicit ClusterPairs(const BodyPair &pair) : pair_(pair) {}
 
-  // Whether part i of the first and part j of the second are apart in a configuration.
-  bool apart(int i, int j, int lane) {
+  // Whether part i of the first and part j of the second are apart in a configuration: along a known direction or, with
+  // `search`, along any.
+  bool apart(int i, int j, int lane, bool search) {
     const int number = kChildren * i + j;
     if (!(asked_ >> number & 1)) {
       asked_ |= uint64_t(1) << number;
       apart_[number] = pair_.clusters->known >> number & 1 ? test(i, j) : 0;
     }
-    if (apart_[number] >> lane & 1) return true;
-    return find(i, j, lane);
+    return (apart_[number] >> lane & 1) || (search && find(i, j, lane));
   }
 
  private:
@@ -202,7 +202,8 @@ class ClusterPairs {
       const float height = a.cluster_x[k] * kept[0] + a.cluster_y[k] * kept[1] + a.cluster_z[k] * kept[2];
       support = height > support ? height : support;
     }
-    pair_.clusters->support[number] = support + 8 * kUnitRounding * (a.bounding_radius + (support < 0 ? -support : support));
+    pair_.clusters->support[number] =
+        support + 8 * kUnitRounding * (a.bounding_radius + (support < 0 ? -support : support));
     pair_.clusters->known |= uint64_t(1) << number;
     apart_[number] = uint8_t(apart_[number] | test(i, j) | 1u << lane);
     return true;
@@ -216,7 +217,8 @@ class ClusterPairs {
 
 // Whether the two come too near in one configuration.
 inline bool trees_near(MeshWork &work, const BodyPair &pair, int lane, ClusterPairs &clusters) {
-  // At most 64 pairs of parts, and eight entries for every level of either tree, of which there are no more than twelve.
+  // At most 64 pairs of parts, and eight entries for every level of either tree, of which there are no more than
+  // twelve.
   NodePair stack[320];
   int depth = 0;
   bool has_pose = false;
@@ -227,9 +229,8 @@ inline bool trees_near(MeshWork &work, const BodyPair &pair, int lane, ClusterPa
   const float grown = (pair.a.kind == ShapeKind::points ? pair.a.radius : 0.0f) +
                       (pair.b.kind == ShapeKind::points ? pair.b.radius : 0.0f);
   const Floats margin(get(pair.margin, lane) + grown);
-  if (pair.clusters == nullptr) {
-    stack[depth++] = {-1, -1, 0, 0};
-  } else {
+  const auto start = [&](bool search) {
+    depth = 0;
     const int32_t root_a = pair.a.root.child, root_b = pair.b.root.child;
     for (unsigned parts = pair.a.blocks[root_a].used; parts != 0; parts &= parts - 1) {
       const int i = first_bit(parts);
@@ -237,10 +238,16 @@ inline bool trees_near(MeshWork &work, const BodyPair &pair, int lane, ClusterPa
       Floats distance2;
       unsigned near = ~boxes_apart(view, pair.b.blocks[root_b], margin, distance2) & pair.b.blocks[root_b].used;
       for (; near != 0; near &= near - 1)
-        if (!clusters.apart(i, first_bit(near), lane))
+        if (!clusters.apart(i, first_bit(near), lane, search))
           stack[depth++] = {root_a, root_b, int8_t(i), int8_t(first_bit(near))};
     }
-  }
+  };
+  // A collision is found soon, if there is one; after so many boxes it pays to look for directions between the parts.
+  int patience = 24;
+  if (pair.clusters == nullptr)
+    stack[depth++] = {-1, -1, 0, 0};
+  else
+    start(false);
   while (depth > 0) {
     const NodePair at = stack[--depth];
     const BoxNode a = node_at(pair.a, at.block_a, at.slot_a), b = node_at(pair.b, at.block_b, at.slot_b);
@@ -248,6 +255,10 @@ inline bool trees_near(MeshWork &work, const BodyPair &pair, int lane, ClusterPa
       if (leaves_near(work, pair, f, pair.a.corners != nullptr ? &a : nullptr, pair.b.corners != nullptr ? &b : nullptr,
                       lane, has_pose, pose))
         return true;
+      continue;
+    }
+    if (--patience == 0 && pair.clusters != nullptr) {
+      start(true);
       continue;
     }
     const bool open_a = b.child < 0 || (a.child >= 0 && size_of(a) >= size_of(b));

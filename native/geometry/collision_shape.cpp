@@ -92,6 +92,36 @@ std::vector<double> reduced(const std::vector<double> &points, double excess) {
   return chosen;
 }
 
+// The vertex that lies farthest along a direction, in single precision: it is one of the set, if not always the very
+// farthest, and the searches that ask notice a step that does not help. Four at once.
+size_t farthest(const float *x, const float *y, const float *z, size_t count, const double *d) {
+  using Four = float __attribute__((vector_size(16)));
+  using Whole = int32_t __attribute__((vector_size(16)));
+  const float dx = float(d[0]), dy = float(d[1]), dz = float(d[2]);
+  Four best = Four{} - INFINITY;
+  Whole at = {0, 0, 0, 0}, now = {0, 1, 2, 3};
+  size_t k = 0;
+  for (; k + 4 <= count; k += 4, now += 4) {
+    Four a, b, c;
+    __builtin_memcpy(&a, x + k, 16);
+    __builtin_memcpy(&b, y + k, 16);
+    __builtin_memcpy(&c, z + k, 16);
+    const Four height = a * dx + b * dy + c * dz;
+    const Whole higher = height > best;
+    best = higher ? height : best;
+    at = higher ? now : at;
+  }
+  float most = -INFINITY;
+  size_t found = 0;
+  for (int lane = 0; lane < 4; ++lane)
+    if (best[lane] > most) most = best[lane], found = size_t(at[lane]);
+  for (; k < count; ++k) {
+    const float height = dx * x[k] + dy * y[k] + dz * z[k];
+    if (height > most) most = height, found = k;
+  }
+  return found;
+}
+
 // The corners of all triangles below a box, each once.
 std::vector<double> corners_below(const BoxTree &tree, int32_t child) {
   std::vector<std::array<double, 3>> found;
@@ -186,28 +216,14 @@ void CollisionShape::support(const double *d, double *point) const {
 }
 
 void CollisionShape::reduced_support(const double *d, double *point) const {
-  const float x = float(d[0]), y = float(d[1]), z = float(d[2]);
-  // In single precision: the vertex found is one of the set, if not always the very farthest, and the search that asks
-  // notices a step that does not help.
-  float best = -INFINITY;
-  size_t at = 0;
-  for (size_t k = 0; k < hull_x_.size(); ++k) {
-    const float height = x * hull_x_[k] + y * hull_y_[k] + z * hull_z_[k];
-    if (height > best) best = height, at = k;
-  }
+  const size_t at = farthest(hull_x_.data(), hull_y_.data(), hull_z_.data(), hull_x_.size(), d);
   point[0] = double(hull_x_[at]), point[1] = double(hull_y_[at]), point[2] = double(hull_z_[at]);
 }
 
 void CollisionShape::cluster_support(int cluster, const double *d, double *point) const {
-  const size_t count = clusters_.size() / 3;
-  const float *x = clusters_.data(), *y = x + count, *z = y + count;
-  const float dx = float(d[0]), dy = float(d[1]), dz = float(d[2]);
-  float best = -INFINITY;
-  size_t at = 0;
-  for (size_t k = size_t(cluster_starts_[size_t(cluster)]); k < size_t(cluster_starts_[size_t(cluster) + 1]); ++k) {
-    const float height = dx * x[k] + dy * y[k] + dz * z[k];
-    if (height > best) best = height, at = k;
-  }
+  const size_t count = clusters_.size() / 3, first = size_t(cluster_starts_[size_t(cluster)]);
+  const float *x = clusters_.data() + first, *y = x + count, *z = y + count;
+  const size_t at = farthest(x, y, z, size_t(cluster_starts_[size_t(cluster) + 1]) - first, d);
   point[0] = double(x[at]), point[1] = double(y[at]), point[2] = double(z[at]);
 }
 
