@@ -313,6 +313,7 @@ bool Check::self(int number) {
                 nullptr};
   store(Floats(float(block_.margin + kTouch) + a.padding + b.padding) + motion, pair.thresholds);
   PairMemory &memory = work_.memory[number];
+  if (work_.cluster_number[number] >= 0) pair.clusters = work_.clusters + work_.cluster_number[number];
   if (a.shape.hull_count > 0 && b.shape.hull_count > 0) {
     for (int k = 0; k < memory.count && lanes != 0; ++k)
       lanes &= ~apart_along(pair, memory.direction[k], memory.support[k]);

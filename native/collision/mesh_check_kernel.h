@@ -17,6 +17,13 @@ struct PairMemory {
   int count = 0;
 };
 
+// The same for the parts of the two, in the frame of the first: the latest direction for every pair of parts.
+struct ClusterMemory {
+  static constexpr int kMost = kChildren * kChildren;
+  float direction[kMost][3], support[kMost];
+  uint64_t known = 0;  // bits of the pairs of parts that have one
+};
+
 // What one thread's checks work with. Memory is owned by MeshChecker.
 struct MeshWork {
   MeshRobotView robot;
@@ -29,6 +36,8 @@ struct MeshWork {
   const uint8_t *checked;     // (bodies, objects), or null
   const int *common;          // per pair: the last axis that moves both, -1
   PairMemory *memory;         // per pair
+  ClusterMemory *clusters;    // per pair of which both have parts
+  const int *cluster_number;  // per pair: which of these, -1: none
   int32_t *candidates;        // of the broad phase: objects
   uint32_t *candidate_lanes;  // per object
   MeshContact contact;

@@ -26,6 +26,12 @@ struct MeshChecker::Parts {
       if (scene->origin()[i] != robot->origin()[i])
         throw std::invalid_argument("The scene was made for a robot that stands elsewhere.");
     memory.resize(size_t(view.pair_count));
+    for (const MeshPair *pair = view.pairs; pair != view.pairs + view.pair_count; ++pair) {
+      const bool both =
+          view.bodies[pair->first].shape.cluster_x != nullptr && view.bodies[pair->second].shape.cluster_x != nullptr;
+      cluster_number.push_back(both ? int(clusters.size()) : -1);
+      if (both) clusters.emplace_back();
+    }
     candidates.resize(objects), candidate_lanes.resize(objects);
     for (const MeshPair *pair = view.pairs; pair != view.pairs + view.pair_count; ++pair)
       common.push_back(common_axis(view.bodies[pair->first].axis, view.bodies[pair->second].axis));
@@ -35,22 +41,10 @@ struct MeshChecker::Parts {
     const size_t bytes = kernels.scratch_bytes(view);
     char *lanes = aligned.get(bytes);
     std::fill(lanes, lanes + bytes, char(0));
-    work = {view,
-            scene->view(),
-            &poses,
-            lanes,
-            nullptr,
-            nullptr,
-            nullptr,
-            0,
-            0,
-            0,
-            nullptr,
-            common.data(),
-            memory.data(),
-            candidates.data(),
-            candidate_lanes.data(),
-            {}};
+    work.robot = view, work.scene = scene->view(), work.exact = &poses, work.lanes = lanes;
+    work.common = common.data(), work.memory = memory.data();
+    work.candidates = candidates.data(), work.candidate_lanes = candidate_lanes.data();
+    work.clusters = clusters.data(), work.cluster_number = cluster_number.data();
     work.checked = options.checked.empty() ? nullptr : options.checked.data();
     move_all();
   }
@@ -123,6 +117,8 @@ struct MeshChecker::Parts {
   MeshWork work{};
   std::vector<int> axes, bodies, pairs, common, sliding;
   std::vector<PairMemory> memory;
+  std::vector<ClusterMemory> clusters;
+  std::vector<int> cluster_number;
   std::vector<int32_t> candidates;
   std::vector<uint32_t> candidate_lanes;
   std::vector<double> q;

@@ -33,6 +33,8 @@ void to_inner(const Placement &pose, const double *x, double *out) {
 
 void support(const ConvexItem &item, const double *d, double *point) {
   if (item.corners == nullptr && item.count == kReduced) return item.shape->reduced_support(d, point);
+  if (item.corners == nullptr && item.count <= kCluster)
+    return item.shape->cluster_support(kCluster - item.count, d, point);
   if (item.corners == nullptr) return item.shape->support(d, point);
   double best = -INFINITY;
   int at = 0;

@@ -18,6 +18,7 @@ struct ConvexItem {
   int count;              // of the corners
 };
 constexpr int kReduced = -1;  // as count, without corners: the reduced hull of the shape
+constexpr int kCluster = -2;  // less k: the hull of its part k
 
 // Whether the sets come nearer than `threshold`; b_in_a is the pose of b's frame in a's. `direction` (3), in a's frame,
 // is a guess of where a lies from b; where the answer is false, they lie farther apart than the threshold along it.

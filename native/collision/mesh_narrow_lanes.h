@@ -18,6 +18,7 @@ struct BodyPair {
   float thresholds[8];       // to be exceeded in double precision
   int body, other;           // numbers
   const ObjectView *object;  // null: the other is a body
+  ClusterMemory *clusters = nullptr;  // null: the parts are not looked at one by one
 };
 
 inline Placement exact_pose(MeshWork &work, const BodyPair &pair, int lane) {
@@ -149,10 +150,76 @@ MEMETIK_INLINE Placement lane_pose(const FloatFrame &f, int lane) {
   return pose;
 }
 
+// Which parts of two bodies are apart, in eight configurations; found out when it is asked.
+class ClusterPairs {
+ public:
+  explicit ClusterPairs(const BodyPair &pair) : pair_(pair) {}
+
+  // Whether part i of the first and part j of the second are apart in a configuration: along a known direction or, with
+  // `search`, along any.
+  bool apart(int i, int j, int lane, bool search) {
+    const int number = kChildren * i + j;
+    if (!(asked_ >> number & 1)) {
+      asked_ |= uint64_t(1) << number;
+      apart_[number] = pair_.clusters->known >> number & 1 ? test(i, j) : 0;
+    }
+    return (apart_[number] >> lane & 1) || (search && find(i, j, lane));
+  }
+
+ private:
+  // Bits of the configurations in which the known direction separates the two parts.
+  unsigned test(int i, int j) const {
+    const int number = kChildren * i + j;
+    const float *direction = pair_.clusters->direction[number];
+    const Floats3 d = {direction[0], direction[1], direction[2]};
+    const FloatFrame &f = pair_.b_in_a;
+    const Floats3 inner = {dot(f.x, d), dot(f.y, d), dot(f.z, d)};
+    const ShapeView &b = pair_.b;
+    Floats lowest(1e30f);
+    for (int k = b.cluster_starts[j]; k < b.cluster_starts[j + 1]; ++k)
+      lowest = min(lowest, Floats(b.cluster_x[k]) * inner.x + Floats(b.cluster_y[k]) * inner.y +
+                               Floats(b.cluster_z[k]) * inner.z);
+    return bits(dot(f.p, d) + lowest - Floats(pair_.clusters->support[number] + 2 * kExcess) > pair_.margin);
+  }
+
+  // Looks for a direction in one configuration, and keeps it.
+  bool find(int i, int j, int lane) {
+    const int number = kChildren * i + j;
+    const Placement pose = lane_pose(pair_.b_in_a, lane);
+    double direction[3] = {-pose.p[0], -pose.p[1], -pose.p[2]};
+    if (pair_.clusters->known >> number & 1)
+      for (int k = 0; k < 3; ++k) direction[k] = -double(pair_.clusters->direction[number][k]);
+    const double loose = double(get(pair_.margin, lane)) + 2 * double(kExcess) + 1e-6;
+    const ConvexItem first{pair_.a.exact, nullptr, kCluster - i};
+    if (items_near(first, {pair_.b.exact, nullptr, kCluster - j}, pose, loose, direction)) return false;
+    const double length =
+        __builtin_sqrt(direction[0] * direction[0] + direction[1] * direction[1] + direction[2] * direction[2]);
+    float *kept = pair_.clusters->direction[number];
+    for (int k = 0; k < 3; ++k) kept[k] = float(-direction[k] / length);
+    const ShapeView &a = pair_.a;
+    float support = -1e30f;
+    for (int k = a.cluster_starts[i]; k < a.cluster_starts[i + 1]; ++k) {
+      const float height = a.cluster_x[k] * kept[0] + a.cluster_y[k] * kept[1] + a.cluster_z[k] * kept[2];
+      support = height > support ? height : support;
+    }
+    pair_.clusters->support[number] =
+        support + 8 * kUnitRounding * (a.bounding_radius + (support < 0 ? -support : support));
+    pair_.clusters->known |= uint64_t(1) << number;
+    apart_[number] = uint8_t(apart_[number] | test(i, j) | 1u << lane);
+    return true;
+  }
+
+  static constexpr float kExcess = 2.01e-4f;  // CollisionShape::kClusterExcess
+  const BodyPair &pair_;
+  uint64_t asked_ = 0;
+  uint8_t apart_[ClusterMemory::kMost];
+};
+
 // Whether the two come too near in one configuration.
-inline bool trees_near(MeshWork &work, const BodyPair &pair, int lane) {
-  // At most eight entries for every level of either tree, of which there are no more than twelve.
-  NodePair stack[256];
+inline bool trees_near(MeshWork &work, const BodyPair &pair, int lane, ClusterPairs &clusters) {
+  // At most 64 pairs of parts, and eight entries for every level of either tree, of which there are no more than
+  // twelve.
+  NodePair stack[320];
   int depth = 0;
   bool has_pose = false;
   Placement pose;
@@ -162,7 +229,25 @@ inline bool trees_near(MeshWork &work, const BodyPair &pair, int lane) {
   const float grown = (pair.a.kind == ShapeKind::points ? pair.a.radius : 0.0f) +
                       (pair.b.kind == ShapeKind::points ? pair.b.radius : 0.0f);
   const Floats margin(get(pair.margin, lane) + grown);
-  stack[depth++] = {-1, -1, 0, 0};
+  const auto start = [&](bool search) {
+    depth = 0;
+    const int32_t root_a = pair.a.root.child, root_b = pair.b.root.child;
+    for (unsigned parts = pair.a.blocks[root_a].used; parts != 0; parts &= parts - 1) {
+      const int i = first_bit(parts);
+      const BoxView view(node_of(pair.a.blocks[root_a], i), plain.R, plain.p);
+      Floats distance2;
+      unsigned near = ~boxes_apart(view, pair.b.blocks[root_b], margin, distance2) & pair.b.blocks[root_b].used;
+      for (; near != 0; near &= near - 1)
+        if (!clusters.apart(i, first_bit(near), lane, search))
+          stack[depth++] = {root_a, root_b, int8_t(i), int8_t(first_bit(near))};
+    }
+  };
+  // A collision is found soon, if there is one; after so many boxes it pays to look for directions between the parts.
+  int patience = 24;
+  if (pair.clusters == nullptr)
+    stack[depth++] = {-1, -1, 0, 0};
+  else
+    start(false);
   while (depth > 0) {
     const NodePair at = stack[--depth];
     const BoxNode a = node_at(pair.a, at.block_a, at.slot_a), b = node_at(pair.b, at.block_b, at.slot_b);
@@ -170,6 +255,10 @@ inline bool trees_near(MeshWork &work, const BodyPair &pair, int lane) {
       if (leaves_near(work, pair, f, pair.a.corners != nullptr ? &a : nullptr, pair.b.corners != nullptr ? &b : nullptr,
                       lane, has_pose, pose))
         return true;
+      continue;
+    }
+    if (--patience == 0 && pair.clusters != nullptr) {
+      start(true);
       continue;
     }
     const bool open_a = b.child < 0 || (a.child >= 0 && size_of(a) >= size_of(b));
@@ -213,8 +302,9 @@ inline unsigned shapes_near(MeshWork &work, const BodyPair &pair, unsigned open,
     return hits;
   }
   unsigned hits = 0;
+  ClusterPairs clusters(pair);
   for (unsigned left = open; left != 0 && !(any_is_enough && hits != 0); left &= left - 1)
-    hits |= unsigned(trees_near(work, pair, first_bit(left))) << first_bit(left);
+    hits |= unsigned(trees_near(work, pair, first_bit(left), clusters)) << first_bit(left);
   return hits;
 }
 

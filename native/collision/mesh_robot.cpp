@@ -46,6 +46,11 @@ ShapeView view_of(const CollisionShape &shape) {
     view.corners = shape.tree()->corners(), view.lanes = shape.tree()->lanes();
     view.corner_count = shape.tree()->corner_count();
   }
+  if (!shape.clusters().empty()) {
+    const size_t count = shape.clusters().size() / 3;
+    view.cluster_x = shape.clusters().data(), view.cluster_y = view.cluster_x + count;
+    view.cluster_z = view.cluster_y + count, view.cluster_starts = shape.cluster_starts().data();
+  }
   view.hull_x = shape.hull_x().data(), view.hull_y = shape.hull_y().data(), view.hull_z = shape.hull_z().data();
   view.hull_count = int(shape.hull_x().size());
   view.hull_excess = float(shape.hull_excess());

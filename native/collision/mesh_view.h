@@ -28,6 +28,8 @@ struct ShapeView {
   const double *corners;  // of the leaves (BoxTree); null: a convex solid, the root is its box
   const float *lanes;
   const float *hull_x, *hull_y, *hull_z;
+  const float *cluster_x, *cluster_y, *cluster_z;  // null: there are none
+  const int32_t *cluster_starts;
   float size[3], radius, hull_excess;
   float centre[3], half[3], bounding_radius;  // of the box around it; of its ball about its own centre
   BoxNode root;

@@ -47,6 +47,102 @@ void check(const CollisionShapeSpec &spec) {
       refuse("A ball of a cover has finite numbers and 0 <= inner <= outer.");
 }
 
+// The points of a set whose hull lies nowhere farther than `excess` inside the hull of all.
+std::vector<double> reduced(const std::vector<double> &points, double excess) {
+  std::vector<double> chosen;
+  const auto take = [&](const double *d) {
+    double best = -INFINITY;
+    size_t at = 0;
+    for (size_t k = 0; k < points.size(); k += 3)
+      if (dot(d, &points[k]) > best) best = dot(d, &points[k]), at = k;
+    chosen.insert(chosen.end(), &points[at], &points[at] + 3);
+  };
+  for (int k = 0; k < 3; ++k)
+    for (double sign : {-1.0, 1.0}) {
+      const double d[3] = {k == 0 ? sign : 0, k == 1 ? sign : 0, k == 2 ? sign : 0};
+      take(d);
+    }
+  double centre[3] = {};
+  for (size_t k = 0; k < chosen.size(); ++k) centre[k % 3] += 3 * chosen[k] / double(chosen.size());
+  // Points that lie too far outside what is chosen ask for the farthest one in their direction; the hull of the chosen
+  // ones only grows, so that one round is enough.
+  for (size_t k = 0; k < points.size(); k += 3) {
+    const double *vertex = &points[k];
+    for (int tries = 0;; ++tries) {
+      if (tries == 64) {
+        chosen.insert(chosen.end(), vertex, vertex + 3);
+        break;
+      }
+      double direction[3];
+      for (int i = 0; i < 3; ++i) direction[i] = centre[i] - vertex[i];
+      const auto difference = [&](const double *d, double *out) {
+        double best = -INFINITY;
+        size_t at = 0;
+        for (size_t c = 0; c < chosen.size(); c += 3)
+          if (dot(d, &chosen[c]) > best) best = dot(d, &chosen[c]), at = c;
+        subtract(&chosen[at], vertex, out);
+      };
+      if (is_nearer(difference, excess, direction)) break;
+      const double outwards[3] = {-direction[0], -direction[1], -direction[2]};
+      take(outwards);
+    }
+  }
+  return chosen;
+}
+
+// The vertex that lies farthest along a direction, in single precision: it is one of the set, if not always the very
+// farthest, and the searches that ask notice a step that does not help. Four at once.
+size_t farthest(const float *x, const float *y, const float *z, size_t count, const double *d) {
+  using Four = float __attribute__((vector_size(16)));
+  using Whole = int32_t __attribute__((vector_size(16)));
+  const float dx = float(d[0]), dy = float(d[1]), dz = float(d[2]);
+  Four best = Four{} - INFINITY;
+  Whole at = {0, 0, 0, 0}, now = {0, 1, 2, 3};
+  size_t k = 0;
+  for (; k + 4 <= count; k += 4, now += 4) {
+    Four a, b, c;
+    __builtin_memcpy(&a, x + k, 16);
+    __builtin_memcpy(&b, y + k, 16);
+    __builtin_memcpy(&c, z + k, 16);
+    const Four height = a * dx + b * dy + c * dz;
+    const Whole higher = height > best;
+    best = higher ? height : best;
+    at = higher ? now : at;
+  }
+  float most = -INFINITY;
+  size_t found = 0;
+  for (int lane = 0; lane < 4; ++lane)
+    if (best[lane] > most) most = best[lane], found = size_t(at[lane]);
+  for (; k < count; ++k) {
+    const float height = dx * x[k] + dy * y[k] + dz * z[k];
+    if (height > most) most = height, found = k;
+  }
+  return found;
+}
+
+// The corners of all triangles below a box, each once.
+std::vector<double> corners_below(const BoxTree &tree, int32_t child) {
+  std::vector<std::array<double, 3>> found;
+  std::vector<int32_t> pending{child};
+  while (!pending.empty()) {
+    const int32_t next = pending.back();
+    pending.pop_back();
+    if (next < 0) {
+      const double *own = tree.corners() + 9 * kLeaf * int64_t(~next);
+      for (int k = 0; k < 3 * kLeaf; ++k) found.push_back({own[3 * k], own[3 * k + 1], own[3 * k + 2]});
+      continue;
+    }
+    const BoxBlock &block = tree.blocks()[next];
+    for (int slot = 0; slot < kChildren; ++slot)
+      if (block.used >> slot & 1) pending.push_back(block.child[slot]);
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  std::vector<double> points;
+  for (const auto &point : found) points.insert(points.end(), point.begin(), point.end());
+  return points;
+}
+
 }  // namespace
 
 CollisionShape::CollisionShape(CollisionShapeSpec spec) : spec_(std::move(spec)) {
@@ -72,6 +168,7 @@ CollisionShape::CollisionShape(CollisionShapeSpec spec) : spec_(std::move(spec))
   }
   bound();
   reduce_hull();
+  make_clusters();
 }
 
 void CollisionShape::support(const double *d, double *point) const {
@@ -117,16 +214,31 @@ void CollisionShape::support(const double *d, double *point) const {
 }
 
 void CollisionShape::reduced_support(const double *d, double *point) const {
-  const float x = float(d[0]), y = float(d[1]), z = float(d[2]);
-  // In single precision: the vertex found is one of the set, if not always the very farthest, and the search that asks
-  // notices a step that does not help.
-  float best = -INFINITY;
-  size_t at = 0;
-  for (size_t k = 0; k < hull_x_.size(); ++k) {
-    const float height = x * hull_x_[k] + y * hull_y_[k] + z * hull_z_[k];
-    if (height > best) best = height, at = k;
-  }
+  const size_t at = farthest(hull_x_.data(), hull_y_.data(), hull_z_.data(), hull_x_.size(), d);
   point[0] = double(hull_x_[at]), point[1] = double(hull_y_[at]), point[2] = double(hull_z_[at]);
+}
+
+void CollisionShape::cluster_support(int cluster, const double *d, double *point) const {
+  const size_t count = clusters_.size() / 3, first = size_t(cluster_starts_[size_t(cluster)]);
+  const float *x = clusters_.data() + first, *y = x + count, *z = y + count;
+  const size_t at = farthest(x, y, z, size_t(cluster_starts_[size_t(cluster) + 1]) - first, d);
+  point[0] = double(x[at]), point[1] = double(y[at]), point[2] = double(z[at]);
+}
+
+void CollisionShape::make_clusters() {
+  if (spec_.kind != ShapeKind::mesh || spec_.convex || tree_->root().child < 0) return;
+  const BoxBlock &block = tree_->blocks()[tree_->root().child];
+  std::vector<double> points;
+  cluster_starts_.push_back(0);
+  for (int slot = 0; slot < kChildren; ++slot) {
+    if (block.used >> slot & 1) {
+      const std::vector<double> own = reduced(corners_below(*tree_, block.child[slot]), kClusterExcess);
+      points.insert(points.end(), own.begin(), own.end());
+    }
+    cluster_starts_.push_back(int32_t(points.size() / 3));
+  }
+  for (size_t i = 0; i < 3; ++i)
+    for (size_t k = i; k < points.size(); k += 3) clusters_.push_back(float(points[k]));
 }
 
 void CollisionShape::bound() {
@@ -210,40 +322,7 @@ void CollisionShape::reduce_hull() {
     case ShapeKind::points:
       return;
   }
-  std::vector<double> chosen;
-  const auto take = [&](const double *d) {
-    double point[3];
-    support(d, point);
-    chosen.insert(chosen.end(), point, point + 3);
-  };
-  for (int k = 0; k < 3; ++k)
-    for (double sign : {-1.0, 1.0}) {
-      const double d[3] = {k == 0 ? sign : 0, k == 1 ? sign : 0, k == 2 ? sign : 0};
-      take(d);
-    }
-  // Vertices that lie too far outside what is chosen ask for the farthest one in their direction; the hull of the
-  // chosen ones only grows, so that one round is enough.
-  for (size_t k = 0; k < hull_points_.size(); k += 3) {
-    const double *vertex = &hull_points_[k];
-    for (int tries = 0;; ++tries) {
-      if (tries == 64) {
-        chosen.insert(chosen.end(), vertex, vertex + 3);
-        break;
-      }
-      double direction[3];
-      for (int i = 0; i < 3; ++i) direction[i] = centre_[i] - vertex[i];
-      const auto difference = [&](const double *d, double *out) {
-        double best = -INFINITY;
-        size_t at = 0;
-        for (size_t c = 0; c < chosen.size(); c += 3)
-          if (dot(d, &chosen[c]) > best) best = dot(d, &chosen[c]), at = c;
-        subtract(&chosen[at], vertex, out);
-      };
-      if (is_nearer(difference, kHullExcess, direction)) break;
-      const double outwards[3] = {-direction[0], -direction[1], -direction[2]};
-      take(outwards);
-    }
-  }
+  const std::vector<double> chosen = reduced(hull_points_, kHullExcess);
   hull_excess_ = chosen.size() < hull_points_.size() ? kHullExcess : 0.0;
   const std::vector<double> &kept = hull_excess_ > 0 ? chosen : hull_points_;
   for (size_t k = 0; k < kept.size(); k += 3) add(kept[k], kept[k + 1], kept[k + 2]);

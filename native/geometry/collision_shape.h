@@ -49,6 +49,12 @@ class CollisionShape {
   const std::vector<float> &hull_y() const { return hull_y_; }
   const std::vector<float> &hull_z() const { return hull_z_; }
   double hull_excess() const { return hull_excess_; }
+  // Of a mesh that is not convex: hulls of its parts, one for each box below the root of its tree; their vertices stand
+  // one after the other, those of part k from cluster_starts()[k] on. At most kClusterExcess inside the true hulls.
+  static constexpr double kClusterExcess = 2e-4;
+  const std::vector<float> &clusters() const { return clusters_; }  // (3, vertices)
+  const std::vector<int32_t> &cluster_starts() const { return cluster_starts_; }
+  void cluster_support(int cluster, const double *direction, double *point) const;
   // A ball and a box around the shape.
   const double *centre() const { return centre_; }
   double bounding_radius() const { return bounding_radius_; }
@@ -61,10 +67,12 @@ class CollisionShape {
  private:
   void bound();
   void reduce_hull();
+  void make_clusters();
 
   CollisionShapeSpec spec_;
   double radius_ = 0, hull_excess_ = 0, centre_[3]{}, bounding_radius_ = 0, low_[3]{}, high_[3]{};
-  std::vector<float> hull_x_, hull_y_, hull_z_;
+  std::vector<float> hull_x_, hull_y_, hull_z_, clusters_;
+  std::vector<int32_t> cluster_starts_;
   std::vector<double> hull_points_;  // corners of the hull of a mesh
   std::unique_ptr<const BoxTree> tree_;
   std::unique_ptr<const InsideTest> inside_;

@@ -7,6 +7,7 @@ from memetik._core import StopFlag as StopFlag
 from memetik.collision.context import CollisionContext as CollisionContext
 from memetik.collision.exact import CollisionModel as CollisionModel
 from memetik.collision.exact import Contact as Contact
+from memetik.collision.mesh_checker import MeshChecker as MeshChecker
 from memetik.errors import DescriptionError as DescriptionError
 from memetik.errors import GeometryError as GeometryError
 from memetik.errors import GoalError as GoalError
