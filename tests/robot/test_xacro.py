@@ -223,5 +223,5 @@ def test_verbs_take_arguments(xacro_file, tmp_path):
 )
 def test_xacro_is_bounded_as_other_xml_is(xacro_file, text):
     xacro_file.write_text(text)
-    with pytest.raises(DescriptionError, match="document type|more than 60000 elements|nests elements"):
+    with pytest.raises(DescriptionError, match=r"document type|more than 60000 elements|nests elements"):
         load_description(xacro_file)

@@ -58,6 +58,7 @@ class PackageFinder:
         self.own = package_root(self.folder) if self.folder is not None else None
         self._roots: dict[str, list[str]] = {}
         self._real_folders: dict[str, str] = {}
+        self._stated_above = {parent: stated_name(parent) for parent in _parents(self.folder)}
         self._open = {os.path.realpath(entry) for entry in self.search_path}
         if self.own is not None:
             self._open.add(os.path.realpath(self.own))
@@ -125,8 +126,7 @@ class PackageFinder:
 
     def _above(self, package: str) -> Iterator[str]:
         home = os.path.expanduser("~")
-        for parent in _parents(self.folder):
-            stated = stated_name(parent)
+        for parent, stated in self._stated_above.items():
             # Folders right below the root (/etc, /home) and the user's own are nobody's package by their name.
             by_name = parent not in (home, os.path.realpath(home)) and os.path.dirname(os.path.dirname(parent)) != "/"
             if stated == package or (stated is None and by_name and os.path.basename(parent) == package):
@@ -147,8 +147,9 @@ class PackageFinder:
                 if is_within(os.path.realpath(candidate), os.path.realpath(folder)) and _is_package(candidate, package):
                     yield candidate
             workspace = os.path.basename(folder) == "src"
-            if workspace or (level == 0 and stated_name(self.own) is not None):
-                yield from _index(folder, MAX_DEPTH if workspace else 2).stated.get(package, ())
+            if workspace or (level == 0 and self._stated_above.get(self.own) is not None):
+                depth = MAX_DEPTH if workspace else 2
+                yield from (path for path in _index_with(folder, depth, package).stated.get(package, ()))
 
 
 def package_root(folder: str) -> str:
@@ -200,9 +201,7 @@ def _packages_at(folder: str, package: str) -> Iterator[str]:
     for candidate in (os.path.join(folder, package), os.path.join(folder, "share", package)):
         if os.path.isdir(candidate) and is_within(os.path.realpath(candidate), real):
             yield candidate
-    index = _index(folder, MAX_DEPTH)
-    if package not in index.stated and package not in index.named and time.monotonic() - index.made > FRESH:
-        index = _index(folder, MAX_DEPTH, anew=True)
+    index = _index_with(folder, MAX_DEPTH, package)
     yield from (path for path in index.stated.get(package, ()) if os.path.isdir(path))
     yield from (path for path in index.named.get(package, ()) if os.path.isdir(path))
 
@@ -257,10 +256,12 @@ class _Index:
 _indices: dict[tuple[str, int], _Index] = {}
 
 
-def _index(folder: str, depth: int, anew: bool = False) -> _Index:
+def _index_with(folder: str, depth: int, package: str) -> _Index:
+    """The index of a folder, made anew where it lacks the package and is no longer fresh."""
     key = (folder, depth)
-    found = None if anew else _indices.get(key)
-    if found is None:
+    found = _indices.get(key)
+    lacks = found is None or (package not in found.stated and package not in found.named)
+    if found is None or (lacks and time.monotonic() - found.made > FRESH):
         if len(_indices) > 100:
             _indices.clear()
         found = _indices[key] = _Index(folder, depth)
