@@ -137,14 +137,14 @@ class PackageFinder:
             return
         for folder in self.parents():
             inner = os.path.join(folder, package)
-            if is_within(os.path.realpath(inner), os.path.realpath(folder)) and _is_package(inner, package):
+            if _is_below(inner, folder) and _is_package(inner, package):
                 yield inner
         above = os.path.dirname(self.own)
         for level, folder in zip(range(_MAX_BESIDE), _parents(above), strict=False):
             if os.path.dirname(folder) == folder:
                 return
             for candidate in (os.path.join(folder, package), os.path.join(folder, "share", package)):
-                if is_within(os.path.realpath(candidate), os.path.realpath(folder)) and _is_package(candidate, package):
+                if _is_below(candidate, folder) and _is_package(candidate, package):
                     yield candidate
             workspace = os.path.basename(folder) == "src"
             if workspace or (level == 0 and self._stated_above.get(self.own) is not None):
@@ -174,10 +174,13 @@ def stated_name(folder: str) -> str | None:
     return match.group(1).decode("utf-8", "replace") if match else None
 
 
+def _is_below(inner: str, folder: str) -> bool:
+    """Whether a folder exists and really lies below another, links followed."""
+    return os.path.isdir(inner) and is_within(os.path.realpath(inner), os.path.realpath(folder))
+
+
 def _is_package(folder: str, package: str) -> bool:
     """Whether a folder of that name is a package: it has what packages of robots have."""
-    if not os.path.isdir(folder):
-        return False
     stated = stated_name(folder)
     if stated is not None:
         return stated == package or os.path.basename(folder) == package
@@ -197,9 +200,8 @@ def _packages_at(folder: str, package: str) -> Iterator[str]:
     """The package in a folder of the search path: the folder itself, one in it, or one anywhere below it."""
     if os.path.basename(folder) == package or stated_name(folder) == package:
         yield folder
-    real = os.path.realpath(folder)
     for candidate in (os.path.join(folder, package), os.path.join(folder, "share", package)):
-        if os.path.isdir(candidate) and is_within(os.path.realpath(candidate), real):
+        if _is_below(candidate, folder):
             yield candidate
     index = _index_with(folder, MAX_DEPTH, package)
     yield from (path for path in index.stated.get(package, ()) if os.path.isdir(path))
