@@ -15,6 +15,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from memetik.files.paths import expanded, is_within
 
@@ -58,7 +59,6 @@ class PackageFinder:
         self.own = package_root(self.folder) if self.folder is not None else None
         self._roots: dict[str, list[str]] = {}
         self._real_folders: dict[str, str] = {}
-        self._stated_above = {parent: stated_name(parent) for parent in _parents(self.folder)}
         self._open = {os.path.realpath(entry) for entry in self.search_path}
         if self.own is not None:
             self._open.add(os.path.realpath(self.own))
@@ -123,6 +123,10 @@ class PackageFinder:
             yield from self._above(package)
             yield from self._beside(package)
         yield from _in_environment(package)
+
+    @cached_property
+    def _stated_above(self) -> dict[str, str | None]:
+        return {parent: stated_name(parent) for parent in _parents(self.folder)}
 
     def _above(self, package: str) -> Iterator[str]:
         home = os.path.expanduser("~")
