@@ -210,7 +210,7 @@ def pinocchio_limits(model, robot: Robot, row: Row) -> float:
 
 
 def compare_with_mujoco(row: Row, robot: Robot) -> None:
-    """Bodies, limits and mass of an MJCF against MuJoCo; ball and free joints stay as the file draws them."""
+    """Bodies, limits and mass of an MJCF against MuJoCo."""
     import mujoco
 
     row.peer = "MuJoCo"
@@ -219,16 +219,13 @@ def compare_with_mujoco(row: Row, robot: Robot) -> None:
     row.peer_seconds = time.perf_counter() - start
     data = mujoco.MjData(model)
     worst = limit = 0.0
-    for q in configurations(robot, still=("spherical", "floating", "planar")):
-        mujoco.mj_resetData(model, data)
-        for k in range(model.njnt):
-            name = model.joint(k).name
-            if model.jnt_type[k] in (2, 3) and name in robot.couplings:
-                coupling = robot.couplings[name]
-                data.qpos[model.jnt_qposadr[k]] = coupling.multiplier * q[coupling.first] + coupling.offset
-                if model.jnt_limited[k] and robot.joint(name).traits.bounded:
-                    own = robot.joint(name)
-                    limit = max(limit, *np.abs(model.jnt_range[k] - (own.lower[0], own.upper[0])))
+    for k in range(model.njnt):
+        name = model.joint(k).name
+        own = robot.tree.topology.joints.get(name)
+        if own is not None and own.axes == 1 and own.traits.bounded and model.jnt_limited[k]:
+            limit = max(limit, *np.abs(model.jnt_range[k] - (own.lower[0], own.upper[0])))
+    for q in configurations(robot):
+        data.qpos[:] = robot.to_mujoco(q, model)
         mujoco.mj_kinematics(model, data)
         poses = robot.pose(robot.links, q)
         for k in range(1, model.nbody):
@@ -242,18 +239,13 @@ def compare_with_mujoco(row: Row, robot: Robot) -> None:
     row.mass = abs(robot.mass - total) / max(1.0, total)
 
 
-def configurations(robot: Robot, still: tuple[str, ...] = ()) -> Iterator[np.ndarray]:
-    """Random configurations within the limits; joints of the kinds `still` at zero."""
+def configurations(robot: Robot) -> Iterator[np.ndarray]:
+    """Random configurations within the limits."""
     rng = np.random.default_rng(0)
     lower = np.where(np.isfinite(robot.lower), robot.lower, -np.pi)
     upper = np.where(np.isfinite(robot.upper), robot.upper, np.pi)
-    firsts = [(robot.couplings[joint.name].first, joint.axes) for joint in robot.description.joints
-              if joint.kind in still and joint.mimic is None]  # fmt: skip
-    kept = [k for first, axes in firsts for k in range(first, first + axes)]
     for _ in range(CONFIGURATIONS):
-        q = lower + rng.random(robot.dof) * (np.maximum(upper, lower) - lower)
-        q[kept] = 0.0
-        yield q
+        yield lower + rng.random(robot.dof) * (np.maximum(upper, lower) - lower)
 
 
 def report(rows: list[Row], only_refused: bool) -> None:

@@ -126,3 +126,14 @@ def test_notes_follow_a_robot_and_do_not_change_what_it_equals() -> None:
 def test_every_code_of_a_note_is_in_the_catalogue() -> None:
     for text, *_ in CASES.values():
         assert all(note.code in CODES for note in load_description(text).notes)
+
+
+def test_the_doctor_speaks_of_mjcf_in_its_own_terms() -> None:
+    text = """<mujoco model="m"><worldbody><body name="a"><joint name="s" type="slide"/><geom size="1" contype="0"
+    conaffinity="0"/><body name="b"><joint name="h" range="-1 1"/><geom size="1"/></body></body></worldbody></mujoco>"""
+    findings = diagnose(text, samples=0)
+    assert {"missing-velocity", "missing-effort"} <= {finding.code for finding in findings}
+    assert "missing-limits" not in {finding.code for finding in findings}
+    told = " ".join(f"{finding.message} {finding.remedy}" for finding in findings)
+    assert not [word for word in ("URDF", "<limit", "<collision", "<inertial") if word in told]
+    assert "actuatorfrcrange" in told

@@ -5,7 +5,7 @@ import json
 import pytest
 from public_robots import TOOLBOX
 
-from memetik.cli.options import argument_words
+from memetik.cli.ros_words import argument_words
 from memetik.errors import DescriptionError, InvalidInputError
 from memetik.robot.load import load_description
 from memetik.robot.readers.xacro import _Expansion

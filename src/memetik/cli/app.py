@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from memetik import __version__
+from memetik.cli.ros_words import argument_words
 from memetik.errors import MemetikError
 
 VERBS = {
@@ -120,8 +121,6 @@ instruction sets: {sets}"""
 def main() -> None:
     """Run the program. Errors of memetik end in one line and exit code 2, without a traceback."""
     try:
-        from memetik.cli.options import argument_words
-
         try:
             app(args=argument_words(sys.argv[1:]))
         finally:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
@@ -68,16 +67,6 @@ def _with_arguments(values: dict[str, Any]) -> dict[str, Any]:
         elif isinstance(given, list):
             values[name] = [join_arguments(entry, arguments) for entry in given]
     return values
-
-
-def argument_words(words: Sequence[str]) -> list[str]:
-    """Command line words with ROS's NAME:=VALUE as --arg NAME:=VALUE."""
-    result: list[str] = []
-    for word in words:
-        if re.match(r"[A-Za-z_]\w*:=", word) and (not result or result[-1] != "--arg"):
-            result.append("--arg")
-        result.append(word)
-    return result
 
 
 JSON_OPTION = typer.Option(False, "--json", help="Print JSON instead of text.")

@@ -177,7 +177,7 @@ class _Examination:
         except MemetikError as error:
             self.report.add("unreadable", Place(self.file), str(error), "Correct what the message names.")
             return
-        subject = Subject(description, self.report, self.file)
+        subject = Subject(description, self.report, self.file, form="MJCF")
         _check_parts(subject)
         self.report.add_notes(description.notes)
         _check_contacts(subject, description, self.samples)

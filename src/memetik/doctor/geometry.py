@@ -23,6 +23,10 @@ TOO_SMALL = 1e-3
 """A mesh less than this part of the robot's reach is off by a factor, not merely small."""
 
 
+_SOLID = {"URDF": "<collision>", "MJCF": "<geom> whose contype or conaffinity is not 0"}
+"""What makes a link solid, by format."""
+
+
 def check_geometry(subject: Subject) -> dict[str, Size]:
     """Report missing, unreadable and ill-scaled meshes. Returns centre and diameter of each link's geometry."""
     reach = subject.reach()
@@ -146,8 +150,8 @@ def _check_collision_geometry(subject: Subject) -> None:
     seen = [link for link in links if link.visuals and not link.collisions]
     if seen and not any(link.collisions for link in links):
         message = "no link has collision geometry: the robot never collides."
-        subject.add("no-collision-geometry", subject.description, message, "Give each link a <collision>.")
+        subject.add("no-collision-geometry", subject.description, message, f"Give each link a {_SOLID[subject.form]}.")
         return
     for link in seen:
         message = f"link {link.name!r} is seen and has no collision geometry: it never collides."
-        subject.add("no-collision-geometry", link, message, "Give it a <collision>, unless that is meant.")
+        subject.add("no-collision-geometry", link, message, f"Give it a {_SOLID[subject.form]}, unless that is meant.")

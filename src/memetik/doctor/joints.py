@@ -59,6 +59,9 @@ def _axes(subject: Subject, joint: Joint) -> list[_AxisLimits]:
 
 def _check_required_limits(subject: Subject, joint: Joint, axis: _AxisLimits) -> None:
     name = f"joint {joint.name!r}"
+    if subject.form == "MJCF":
+        _check_mjcf_limits(subject, joint, axis)
+        return
     if axis.lower is None and axis.upper is None:
         endless = ", or make the joint continuous if it turns without end." if axis.angular else "."
         message = f"{name} is {joint.kind} and has no position limits, which URDF requires."
@@ -75,6 +78,18 @@ def _check_required_limits(subject: Subject, joint: Joint, axis: _AxisLimits) ->
         stated = "an effort limit of 0" if axis.effort == 0 else "no effort limit"
         remedy = "Write the greatest torque in N m or force in N."
         subject.add("missing-effort", axis.part, f"{name} has {stated}.", remedy, name)
+
+
+def _check_mjcf_limits(subject: Subject, joint: Joint, axis: _AxisLimits) -> None:
+    """MJCF requires no limits, and has no word for velocities."""
+    name = f"joint {joint.name!r}"
+    if not axis.velocity:
+        message = f"{name} has no velocity limit, which MJCF cannot state; motion cannot be timed without one."
+        remedy = "Give joint_limits= when loading, or robot.with_limits({joint: {'velocity': ...}})."
+        subject.add("missing-velocity", axis.part, message, remedy, name)
+    if not axis.effort:
+        remedy = "Write forcerange of its actuator, or actuatorfrcrange of the joint."
+        subject.add("missing-effort", axis.part, f"{name} has no effort limit.", remedy, name)
 
 
 def _check_range(subject: Subject, joint: Joint, axis: _AxisLimits) -> None:

@@ -6,6 +6,7 @@ Nothing needs to be complete or right: names may be missing or doubled, joints m
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 
@@ -17,11 +18,19 @@ from memetik.robot.readers.urdf import Limits, Reading
 class Subject:
     """What the doctor's checks look at, and the report that they write into.
 
-    `links` and `joints` are by name, `parents` gives the joint above a link; of doubles the first counts.
+    `form` is the format whose words remedies use. `links` and `joints` are by name, `parents` gives the joint above a
+    link; of doubles the first counts.
     """
 
-    def __init__(self, description: Description, report: Report, file: str = "", reading: Reading | None = None):
-        self.description, self.report, self.file, self.reading = description, report, file, reading
+    def __init__(
+        self,
+        description: Description,
+        report: Report,
+        file: str = "",
+        reading: Reading | None = None,
+        form: Literal["URDF", "MJCF"] = "URDF",
+    ):
+        self.description, self.report, self.file, self.reading, self.form = description, report, file, reading, form
         self.links: dict[str, Link] = {link.name: link for link in reversed(description.links)}
         self.joints: dict[str, Joint] = {joint.name: joint for joint in reversed(description.joints)}
         self.parents: dict[str, Joint] = {joint.child: joint for joint in reversed(description.joints) if joint.child}

@@ -15,6 +15,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from memetik.files.paths import expanded, is_within
 
@@ -123,10 +124,13 @@ class PackageFinder:
             yield from self._beside(package)
         yield from _in_environment(package)
 
+    @cached_property
+    def _stated_above(self) -> dict[str, str | None]:
+        return {parent: stated_name(parent) for parent in _parents(self.folder)}
+
     def _above(self, package: str) -> Iterator[str]:
         home = os.path.expanduser("~")
-        for parent in _parents(self.folder):
-            stated = stated_name(parent)
+        for parent, stated in self._stated_above.items():
             # Folders right below the root (/etc, /home) and the user's own are nobody's package by their name.
             by_name = parent not in (home, os.path.realpath(home)) and os.path.dirname(os.path.dirname(parent)) != "/"
             if stated == package or (stated is None and by_name and os.path.basename(parent) == package):
@@ -137,18 +141,19 @@ class PackageFinder:
             return
         for folder in self.parents():
             inner = os.path.join(folder, package)
-            if is_within(os.path.realpath(inner), os.path.realpath(folder)) and _is_package(inner, package):
+            if _is_below(inner, folder) and _is_package(inner, package):
                 yield inner
         above = os.path.dirname(self.own)
         for level, folder in zip(range(_MAX_BESIDE), _parents(above), strict=False):
             if os.path.dirname(folder) == folder:
                 return
             for candidate in (os.path.join(folder, package), os.path.join(folder, "share", package)):
-                if is_within(os.path.realpath(candidate), os.path.realpath(folder)) and _is_package(candidate, package):
+                if _is_below(candidate, folder) and _is_package(candidate, package):
                     yield candidate
             workspace = os.path.basename(folder) == "src"
-            if workspace or (level == 0 and stated_name(self.own) is not None):
-                yield from _index(folder, MAX_DEPTH if workspace else 2).stated.get(package, ())
+            if workspace or (level == 0 and self._stated_above.get(self.own) is not None):
+                depth = MAX_DEPTH if workspace else 2
+                yield from (path for path in _index_with(folder, depth, package).stated.get(package, ()))
 
 
 def package_root(folder: str) -> str:
@@ -173,10 +178,13 @@ def stated_name(folder: str) -> str | None:
     return match.group(1).decode("utf-8", "replace") if match else None
 
 
+def _is_below(inner: str, folder: str) -> bool:
+    """Whether a folder exists and really lies below another, links followed."""
+    return os.path.isdir(inner) and is_within(os.path.realpath(inner), os.path.realpath(folder))
+
+
 def _is_package(folder: str, package: str) -> bool:
     """Whether a folder of that name is a package: it has what packages of robots have."""
-    if not os.path.isdir(folder):
-        return False
     stated = stated_name(folder)
     if stated is not None:
         return stated == package or os.path.basename(folder) == package
@@ -196,13 +204,10 @@ def _packages_at(folder: str, package: str) -> Iterator[str]:
     """The package in a folder of the search path: the folder itself, one in it, or one anywhere below it."""
     if os.path.basename(folder) == package or stated_name(folder) == package:
         yield folder
-    real = os.path.realpath(folder)
     for candidate in (os.path.join(folder, package), os.path.join(folder, "share", package)):
-        if os.path.isdir(candidate) and is_within(os.path.realpath(candidate), real):
+        if _is_below(candidate, folder):
             yield candidate
-    index = _index(folder, MAX_DEPTH)
-    if package not in index.stated and package not in index.named and time.monotonic() - index.made > FRESH:
-        index = _index(folder, MAX_DEPTH, anew=True)
+    index = _index_with(folder, MAX_DEPTH, package)
     yield from (path for path in index.stated.get(package, ()) if os.path.isdir(path))
     yield from (path for path in index.named.get(package, ()) if os.path.isdir(path))
 
@@ -257,10 +262,12 @@ class _Index:
 _indices: dict[tuple[str, int], _Index] = {}
 
 
-def _index(folder: str, depth: int, anew: bool = False) -> _Index:
+def _index_with(folder: str, depth: int, package: str) -> _Index:
+    """The index of a folder, made anew where it lacks the package and is no longer fresh."""
     key = (folder, depth)
-    found = None if anew else _indices.get(key)
-    if found is None:
+    found = _indices.get(key)
+    lacks = found is None or (package not in found.stated and package not in found.named)
+    if found is None or (lacks and time.monotonic() - found.made > FRESH):
         if len(_indices) > 100:
             _indices.clear()
         found = _indices[key] = _Index(folder, depth)

@@ -48,6 +48,8 @@ UNIT_TOLERANCE = 1e-3
 
 logger = logging.getLogger(__name__)
 
+_IDENTITY = pose()
+
 Limits = dict[str, tuple[float, ...]]
 
 _ELEMENTS = {
@@ -427,7 +429,7 @@ class _Reader(TolerantReader):
     def origin(self, element: Element) -> np.ndarray:
         origin = element.first("origin")
         if origin is None:
-            return pose()
+            return _IDENTITY
         position = self.triple(origin, "xyz")
         if "quat_xyzw" in origin.attributes:
             return pose(self.attempt(lambda: read_quaternion(origin, element), np.eye(3)), position)
@@ -436,7 +438,7 @@ class _Reader(TolerantReader):
             written = " ".join(f"{v:g}" for v in angles)
             message = f"the origin of {self.owner} has rpy {written}, which is more than a turn in radians and a whole"
             self.remark("degrees", origin, f"{message} number.", "Angles are in radians: multiply degrees by pi/180.")
-        return pose(rotation_from_rpy(*angles), position)
+        return pose(rotation_from_rpy(*angles) if any(angles) else None, position)
 
     def check_children(self, element: Element) -> None:
         known = _ELEMENTS[element.tag]
