@@ -26,3 +26,15 @@ def test_an_sdf_file_is_examined():
     codes = {finding.code for finding in diagnose(text, samples=0)}
     assert "filled-in" in codes
     assert "not-a-robot" not in codes
+
+
+def test_what_is_not_honoured_is_told_with_its_line():
+    text = """<mujoco>
+      <worldbody><geom type="plane" size="1 1 1"/>
+        <body name="a"><joint name="j"/><geom size="1"/><body name="b"><joint name="k"/><geom size="1"/></body></body>
+      </worldbody>
+      <equality><joint joint1="k" joint2="j" polycoef="0 0 1 0 0"/></equality>
+    </mujoco>"""
+    lines = {finding.code: finding.place.line for finding in diagnose(text, samples=0)}
+    assert lines["lost-shape"] == 2
+    assert lines["lost-constraint"] == 5
