@@ -10,6 +10,7 @@ from typing import Any
 from memetik.doctor.bodies import check_bodies
 from memetik.doctor.geometry import check_geometry, check_materials, check_references
 from memetik.doctor.joints import check_joints
+from memetik.doctor.loops import check_loops
 from memetik.doctor.semantics import check_semantics
 from memetik.doctor.subject import Subject
 from memetik.errors import DescriptionError, MemetikError
@@ -39,7 +40,7 @@ def diagnose(
 ) -> list[Finding]:
     """Every defect of a description, the gravest first.
 
-    source: path of a URDF, xacro or MJCF file, or URDF text, or the name of a bundled robot, or a Description.
+    source: path of a URDF, xacro, MJCF or SDF file, or URDF text, or the name of a bundled robot, or a Description.
     srdf: path or text of an SRDF; None looks for one beside the file, False takes none.
     samples: random configurations in which contacts are looked for; 0 leaves contacts out.
 
@@ -85,10 +86,11 @@ class _Examination:
             return
         if root.tag == "robot":
             self.examine_urdf(root)
-        elif root.tag == "mujoco":
-            self.examine_mjcf()
+        elif root.tag in ("mujoco", "sdf"):
+            self.examine_strictly()
         else:
-            message = f"the file starts with <{root.tag}>; a URDF starts with <robot>, an MJCF with <mujoco>."
+            roots = "a URDF starts with <robot>, an MJCF with <mujoco>, an SDF with <sdf>"
+            message = f"the file starts with <{root.tag}>; {roots}."
             self.report.add("not-a-robot", Place(self.file, root.line, root.tag), message, "Give a robot description.")
 
     def is_bundled(self) -> bool:
@@ -171,7 +173,8 @@ class _Examination:
             self.report.add("srdf-unreadable", Place(os.path.basename(path)), str(error), "Give a readable file.")
             return None, ""
 
-    def examine_mjcf(self) -> None:
+    def examine_strictly(self) -> None:
+        """MJCF and SDF, whose readers stop at the first error."""
         try:
             description = load_description(self.source, srdf=self.srdf, search_path=self.folders)
         except MemetikError as error:
@@ -180,6 +183,7 @@ class _Examination:
         subject = Subject(description, self.report, self.file, form="MJCF")
         _check_parts(subject)
         self.report.add_notes(description.notes)
+        check_loops(subject, description)
         _check_contacts(subject, description, self.samples)
 
 
@@ -189,6 +193,7 @@ def _examine_description(description: Description, report: Report, samples: int)
     _check_parts(subject)
     report.add_notes(description.notes)
     if sound:
+        check_loops(subject, description)
         _check_contacts(subject, description, samples)
 
 

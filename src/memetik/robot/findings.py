@@ -106,6 +106,8 @@ CODES: dict[str, tuple[Severity, str]] = {
     "missing-element": ("error", "an element that URDF requires is missing"),
     "left-out": ("info", "something in the file that memetik does not read"),
     "lost-constraint": ("warning", "something that restrains the motion and that memetik does not honour"),
+    "closed-loops": ("info", "what closed loops leave of the robot's freedom"),
+    "loops-do-not-close": ("warning", "closed loops that close in no sampled configuration"),
     "lost-shape": ("warning", "a shape that is left out of collision, sight and mass"),
     "filled-in": ("info", "something that the file does not say and memetik adds"),
     "unknown-element": ("info", "an element that URDF does not have, usually a misspelling; readers ignore it"),

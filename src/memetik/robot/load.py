@@ -91,14 +91,14 @@ def _read(source: RobotSource, arguments: dict[str, Any], folders: SearchPath) -
         path = expanded(source)
         return _read_file(path, arguments, folders), path
     if isinstance(source, bytes):
-        return _read_root(parse_xml(source, "the text", keep_text=True), None, folders, ""), None
+        return _read_root(_parsed(source, "the text"), None, folders, ""), None
     if not isinstance(source, str):
         raise InvalidInputError(
             "a robot is loaded from a name, a path, URDF or MJCF text or a yourdfpy object, "
             f"not from {type(source).__name__}."
         )
     if "<" in source:
-        return _read_root(parse_xml(source, "the text", keep_text=True), None, folders, ""), None
+        return _read_root(_parsed(source, "the text"), None, folders, ""), None
     return _read_name_or_path(source, arguments, folders)
 
 
@@ -140,7 +140,7 @@ def _read_file(path: str, arguments: dict[str, Any], folders: SearchPath) -> Des
         return load_configured_description(path, folders)
     content, notes = read_expanded(path, arguments, folders)
     try:
-        description = _read_root(parse_xml(content, path, keep_text=True), folder, folders, path)
+        description = _read_root(_parsed(content, path), folder, folders, path)
     except DescriptionError as error:
         raise _with_macros(error, path) if error.code == "no-links" and isinstance(content, str) else error from None
     return replace(description, notes=(*notes, *description.notes)) if notes else description
@@ -191,6 +191,12 @@ def read_bytes(path: str) -> bytes:
     if b"\0" in content[:4096] and not utf16:
         raise DescriptionError(f"{path!r} is a binary file, not a robot description in XML.")
     return content
+
+
+def _parsed(content: str | bytes, what: str) -> Element:
+    """A document; of the formats only SDF has text inside its elements."""
+    root = parse_xml(content, what)
+    return parse_xml(content, what, keep_text=True) if root.tag == "sdf" else root
 
 
 def _read_root(root: Element, folder: str | None, folders: SearchPath, source: str) -> Description:
