@@ -13,10 +13,10 @@ CXX_SOURCES := $(shell find native cmake -name '*.cpp' -o -name '*.h')
 NATIVE := CMakeLists.txt $(wildcard cmake/*.cmake) $(CXX_SOURCES)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench soak examples docs fmt lint wheel clean
+.PHONY: help build demo test bench sanitize soak examples docs fmt lint wheel release-check clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: $(STAMPS)/package ## compile the core and install the package, editable, in the virtual environment
 
@@ -52,17 +52,22 @@ lint: $(STAMPS)/lint $(STAMPS)/test ## check style, types and the direction of i
 # so that leak reports would not be about the core.
 SANITIZER_RUNTIME = $(foreach library,libasan.so libubsan.so,$(shell $${CXX:-c++} -print-file-name=$(library)))
 SANITIZED = LD_PRELOAD="$(SANITIZER_RUNTIME)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-soak: $(SOAK_VENV)/.stamps/sanitized ## tests with the core under sanitizers, then the long tests, then the benchmark in full
+sanitize: $(SOAK_VENV)/.stamps/sanitized ## tests with the core under address and undefined-behaviour sanitizers
 	test ! -x build/soak/core/memetik_tests || build/soak/core/memetik_tests
 	$(SANITIZED) $(SOAK_VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile -m "not soak and not unsanitized" $(ARGS)
+
+soak: sanitize ## the sanitized tests, then the long tests, then the benchmark in full
 	$(MAKE) $(STAMPS)/test
 	$(BIN)/python -m pytest -m soak $(ARGS) || [ $$? -eq 5 ]  # 5: there is no such test
 	$(MAKE) $(STAMPS)/bench
 	mkdir -p out && $(BIN)/memetik bench run soak --store out/soak.db  # takes days; the same command goes on
 	$(BIN)/memetik bench report out/soak.db -o out/soak.html
 
-wheel: $(STAMPS)/tools ## build a wheel for this machine into dist/
-	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+wheel: $(STAMPS)/tools ## build source and wheel into dist/, and check them as a user would meet them
+	$(INSTALL) --group release
+	$(BIN)/python packaging/release_check.py
+
+release-check: lint docs test wheel ## all that a release must pass
 
 clean: ## remove what was built, but not the virtual environment
 	rm -rf build dist site out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import tomllib
 from pathlib import Path
@@ -14,7 +15,20 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_the_version_is_stated_once():
-    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == memetik.__version__
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert "version" not in project
+    assert "version" in project["dynamic"]
+    assert importlib.metadata.version("memetik") == memetik.__version__
+    assert f"\n## {memetik.__version__}\n" in (ROOT / "CHANGELOG.md").read_text()
+    assert f'version: "{memetik.__version__}"' in (ROOT / "CITATION.cff").read_text()
+
+
+def test_addresses_are_those_of_the_package():
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f'repository-code: "{urls["Repository"]}"' in citation
+    assert f'url: "{urls["Documentation"]}"' in citation
+    assert f"site_url: {urls['Documentation']}" in (ROOT / "mkdocs.yml").read_text()
 
 
 def test_documentation_lists_every_code_of_the_doctor_with_its_severity():
@@ -58,8 +72,8 @@ def test_code_in_the_documents_runs(document, tmp_path, monkeypatch):
 
 
 def test_make_targets_in_the_documents_exist():
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for document in ("README.md", "CONTRIBUTING.md"):
-        named = set(re.findall(r"(?:^|`)make ([a-z]+)", (ROOT / document).read_text(), re.MULTILINE))
+        named = set(re.findall(r"(?:^|`)make ([a-z-]+)", (ROOT / document).read_text(), re.MULTILINE))
         assert named
         assert named <= targets

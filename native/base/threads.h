@@ -5,20 +5,32 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace memetik {
 
+// Whether a thread has the memory that the system takes for what is its own. It takes that at some first use and ends
+// the process where there is none.
+inline bool has_memory_for_a_thread() {
+  constexpr size_t kOwnMemory = size_t(1) << 20, kKept = size_t(1) << 15;
+  void *own = std::malloc(kOwnMemory), *kept = std::malloc(kKept);
+  const bool enough = own && kept;
+  std::free(own), std::free(kept);  // the smaller stays with the thread's part of the heap
+  return enough;
+}
+
 // Calls work(0) to work(workers - 1), 0 on the caller's thread and each other on one of its own, and returns when all
-// are done. Where the system grants no more threads the caller does the rest. The first exception is thrown again.
+// are done. Where the system grants no more threads or memory the caller does the rest. The first exception is thrown
+// again.
 template <class Work>
 void on_threads(int workers, const Work &work) {
   std::exception_ptr failure;
   std::mutex guard;
+  std::vector<int> left;  // to the caller
   const auto run = [&](int worker) {
     try {
       work(worker);
@@ -27,15 +39,22 @@ void on_threads(int workers, const Work &work) {
       if (!failure) failure = std::current_exception();
     }
   };
+  const auto run_if_possible = [&](int worker) {
+    if (has_memory_for_a_thread()) return run(worker);
+    const std::lock_guard<std::mutex> lock(guard);
+    left.push_back(worker);
+  };
   std::vector<std::thread> others;
   int started = 1;
   try {
-    for (; started < workers; ++started) others.emplace_back(run, started);
-  } catch (const std::system_error &) {
+    left.reserve(size_t(workers)), others.reserve(size_t(workers));
+    for (; started < workers && has_memory_for_a_thread(); ++started) others.emplace_back(run_if_possible, started);
+  } catch (const std::exception &) {  // no thread, or no memory for one
   }
   run(0);
   for (int worker = started; worker < workers; ++worker) run(worker);
   for (std::thread &other : others) other.join();
+  for (int worker : left) run(worker);
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -72,10 +91,10 @@ class ThreadPool {
   using Work = void (*)(void *context, int job);
 
   explicit ThreadPool(int count) {
-    threads_.reserve(size_t(count));
     try {
+      threads_.reserve(size_t(count));
       for (int i = 0; i < count; ++i) threads_.emplace_back([this] { serve(); });
-    } catch (const std::system_error &) {  // the system grants no more threads: those there are do the work
+    } catch (const std::exception &) {  // the system grants no more threads: those there are do the work
     }
   }
   ~ThreadPool() {

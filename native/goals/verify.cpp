@@ -24,7 +24,13 @@ V at(const double *d) { return {d[0], d[1], d[2]}; }
 V turn(const double *R, V v) { return {dot(at(R), v), dot(at(R + 3), v), dot(at(R + 6), v)}; }
 V back(const double *R, V v) { return v.x * at(R) + v.y * at(R + 3) + v.z * at(R + 6); }
 double angle(V a, V b) { return std::atan2(norm(cross(a, b)), dot(a, b)); }
-double outside(double x, double lower, double upper) { return x > upper ? x - upper : x < lower ? x - lower : 0.0; }
+// Infinite where anything is not a number: such an error is within no tolerance.
+double outside(double x, double lower, double upper) {
+  if (!std::isfinite(x) || std::isnan(lower) || std::isnan(upper)) return std::numeric_limits<double>::infinity();
+  return x > upper ? x - upper : x < lower ? x - lower : 0.0;
+}
+// The part above zero. Unlike std::max it keeps what is not a number.
+double above_zero(double x) { return x <= 0 ? 0.0 : x; }
 
 Placement relative(const Placement &reference, const Placement &p) {
   Placement out;
@@ -132,7 +138,7 @@ double frame_error(const Term &term, const double *d, const Placement &f) {
     case TermKind::distance:
       return std::abs(outside(norm(x - at(d)), d[3], d[4]));
     case TermKind::repulsion:
-      return std::max(0.0, d[3] - norm(x - at(d)));
+      return above_zero(d[3] - norm(x - at(d)));
     case TermKind::roll_pitch_yaw:
       return roll_pitch_yaw_error(d, f.R);
     case TermKind::pivot: {
@@ -140,9 +146,9 @@ double frame_error(const Term &term, const double *d, const Placement &f) {
       return norm(std::clamp(dot(to, a), d[3], d[4]) * a - to);
     }
     case TermKind::view:
-      return std::max(0.0, angle(turn(f.R, at(d)), at(d + 3) - x) - d[6]);
+      return above_zero(angle(turn(f.R, at(d)), at(d + 3) - x) - d[6]);
     case TermKind::incidence:
-      return std::max(0.0, angle(x - at(d), at(d + 3)) - d[6]);
+      return above_zero(angle(x - at(d), at(d + 3)) - d[6]);
     case TermKind::pivot_chain:
     case TermKind::balance:
     case TermKind::support:
@@ -300,6 +306,10 @@ double Verifier::user_error(const UserFunction &function, const double *configur
 
 double Verifier::error(const ProblemView &v, const Term &term, const double *data, const double *configuration) const {
   const double *d = data + term.data;
+  // Whatever a formula below makes of a number that is none, it is not an error within tolerance.
+  if (term.kind != TermKind::compiled)
+    for (int k = 0; k < term.data_size; ++k)
+      if (std::isnan(d[k])) return std::numeric_limits<double>::infinity();
   switch (term.kind) {
     case TermKind::joints: {
       double square = 0;
@@ -320,7 +330,11 @@ double Verifier::error(const ProblemView &v, const Term &term, const double *dat
     case TermKind::support: {
       double com[3], worst = 0;
       center_of_mass(v, com);
-      for (int k = 0; k < term.rows; ++k) worst = std::max(worst, dot(at(com), at(d + 1 + 4 * k)) - d[4 + 4 * k]);
+      for (int k = 0; k < term.rows; ++k) {
+        const double beyond = dot(at(com), at(d + 1 + 4 * k)) - d[4 + 4 * k];
+        if (!(beyond <= worst)) worst = beyond;
+        if (std::isnan(worst)) return worst;
+      }
       return worst;
     }
     case TermKind::effort:

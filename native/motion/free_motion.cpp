@@ -184,7 +184,7 @@ double MotionChecker::edge(const double *a, const double *b) {
   });
 }
 
-bool MotionChecker::curve(const double *a, const double *b, const double *c) {
+bool MotionChecker::is_curve_proved(const double *a, const double *b, const double *c) {
   // The derivative is 2 ((1 - u) (b - a) + u (c - b)): largest at the ends of each part.
   double *first = first_.data(), *second = second_.data();
   for (int k = 0; k < dof_; ++k) {
@@ -201,34 +201,6 @@ bool MotionChecker::curve(const double *a, const double *b, const double *c) {
              spread[k] = half * std::max(std::abs(at_low), std::abs(at_high));
            }
          }) >= 1.0;
-}
-
-std::vector<double> blend_lengths(MotionChecker &checker, const std::vector<double> &path, const double *scale,
-                                  double largest) {
-  const int dof = checker.dof(), points = int(path.size() / size_t(dof));
-  const size_t n = size_t(dof);
-  std::vector<double> lengths(static_cast<size_t>(points), 0.0), a(n), c(n);
-  const auto measure = [&](const double *from, const double *to) {
-    double most = 0;
-    for (int k = 0; k < dof; ++k) most = std::max(most, scale[k] * std::abs(to[k] - from[k]));
-    return most;
-  };
-  for (int i = 1; i + 1 < points; ++i) {
-    const double *before = path.data() + size_t(i - 1) * n, *at = before + dof, *after = at + dof;
-    const double in = measure(before, at), out = measure(at, after);
-    if (!(in > 0 && out > 0)) continue;
-    const double most = largest * std::min(in, out);
-    for (double length = most; length > most / 100; length *= 0.5) {
-      for (size_t k = 0; k < n; ++k) {
-        a[k] = at[k] + length / in * (before[k] - at[k]);
-        c[k] = at[k] + length / out * (after[k] - at[k]);
-      }
-      if (!checker.curve(a.data(), at, c.data())) continue;
-      lengths[size_t(i)] = length;
-      break;
-    }
-  }
-  return lengths;
 }
 
 }  // namespace memetik

@@ -6,6 +6,7 @@
 
 #include "base/aligned_buffer.h"
 #include "collision/model.h"
+#include "motion/curve_query.h"
 #include "motion/motion_kernel.h"
 #include "motion/motion_query.h"
 #include "tree/owned_tree.h"
@@ -43,22 +44,22 @@ class MotionModel {
 };
 
 // One thread's questions to a MotionModel.
-class MotionChecker final : public MotionQuery {
+class MotionChecker final : public MotionQuery, public CurveQuery {
  public:
   explicit MotionChecker(const MotionModel &model);
 
   const MotionModel &model() const { return model_; }
-  int dof() const { return dof_; }
+  int dof() const override { return dof_; }
   int64_t checks() const override { return checks_; }
 
   // The states of configurations (count, dof) with their spreads.
   void states(const double *q, const double *spread, long count, uint8_t *state);
   bool is_free(const double *q) override;
   bool is_edge_free(const double *a, const double *b) override { return edge(a, b) >= 1.0; }
+  bool is_edge_proved(const double *, const double *) override { return true; }  // is_edge_free proves it
   // 1 if the straight motion from a to b is proved free, else a time in [0, 1) at which it is not.
   double edge(const double *a, const double *b);
-  // Whether the curve (1 - u)^2 a + 2 u (1 - u) b + u^2 c is proved free.
-  bool curve(const double *a, const double *b, const double *c);
+  bool is_curve_proved(const double *a, const double *b, const double *c) override;
   // An upper bound of the distance that any point moves, metres, while the joints move by |dq|.
   double travel(const double *dq);
 
@@ -77,11 +78,5 @@ class MotionChecker final : public MotionQuery {
   std::vector<Interval> pending_, next_;
   std::vector<double> q_, spread_, difference_, first_, second_;
 };
-
-// For each inner point of a path how much of its two segments a curve may replace, in the measure of a segment
-// max over k of scale_k |dq_k|: the largest length, up to `largest` of the shorter segment, whose curve is proved free;
-// 0 where none is.
-std::vector<double> blend_lengths(MotionChecker &checker, const std::vector<double> &path, const double *scale,
-                                  double largest);
 
 }  // namespace memetik

@@ -1,7 +1,7 @@
-// Planners: paths of straight joint motions from a start to one of several goals, and shortcuts for paths.
+// Paths of straight joint motions from a start to one of several goals: search, simplification, proof.
 //
-// A planner asks about free space through a MotionQuery alone: the collision model in lanes (MotionChecker), or
-// whatever else can tell, such as a user's function. A new planner is a file and a line of MEMETIK_PLANNERS.
+// A planner asks about free space through a MotionQuery alone: a collision model in lanes, or whatever else can tell,
+// such as a user's function. A new planner is a file and a line of MEMETIK_PLANNERS.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,14 @@ struct PathRequest {
   std::vector<double> start, goals;   // (dof), (goals, dof): all of them are taken to be free
   std::vector<double> lower, upper;   // the box that configurations are drawn from; joints of no width stay
   std::vector<double> weights;        // of joints in distances
-  double range = 2.0;                 // longest step, in weighted distance
+  std::vector<double> velocity;       // (dof) or empty: by which goals are compared; empty takes the first one reached
+  double range = 1.0;                 // longest step of a tree, in weighted distance
   double local_share = 0.0;           // of the samples that are drawn around the tree instead of from the whole box
+  bool simplify = true;               // whether to shorten and smooth the path that was found
+  bool prove = true;                  // whether every segment is to be proved, and repaired where it is not
   double seconds = 1.0;               // bounds on time ...
-  int64_t checks = int64_t(1) << 60;  // ... and on configurations looked at
+  int64_t checks = int64_t(1) << 60;  // ... and on work: configurations looked at and samples drawn
+  int64_t first_try = 200'000;        // work of the first try; each further one, from another seed, takes twice as much
   uint64_t seed = 0;
 
   int dof() const { return int(start.size()); }
@@ -39,27 +43,31 @@ struct ShortcutRequest {
   std::vector<double> weights;  // (dof) of joints in distances
   double seconds = 1.0;
   int64_t checks = int64_t(1) << 60;
-  uint64_t seed = 0;
-  int patience = 20;  // attempts in vain, one after the other, after which it ends
 };
 
-MEMETIK_ENUM(PlannerEnd, found, out_of_time, interrupted)
+// unproved: a path was found that is free at samples, but not all of it could be proved in time.
+MEMETIK_ENUM(PlannerEnd, found, out_of_time, interrupted, unproved)
 
 struct PathResult {
   PlannerEnd end = PlannerEnd::out_of_time;
   std::vector<double> points;  // (points, dof)
   int goal = -1;               // which of the goals it reached
-  int64_t checks = 0, nodes = 0;
+  int64_t checks = 0, nodes = 0, samples = 0;
+  int tries = 0, repairs = 0;  // searches that were started; segments that had to be replaced to be proved
+  double search_seconds = 0, simplify_seconds = 0, prove_seconds = 0;
 };
 
 using Interrupted = std::function<bool()>;
 
 std::vector<std::string> planner_names();
 
-// A path from the start to one of the goals. Throws std::invalid_argument where the request does not fit together.
+// Throws std::invalid_argument where the request does not fit together.
+void check_request(const PathRequest &request);
+
+// A path from the start to one of the goals. Checks the request.
 PathResult search_path(MotionQuery &query, const PathRequest &request, const Interrupted &interrupted = {});
 
-// A shorter path (points, dof): straight motions between random points of it, where they are free.
+// A shorter and smoother path (points, dof) with the same ends.
 std::vector<double> shorten_path(MotionQuery &query, const ShortcutRequest &request,
                                  const Interrupted &interrupted = {});
 

@@ -1,191 +1,168 @@
-// RRT-Connect (Kuffner and LaValle, 2000): two trees, the smaller one grows towards a random configuration, the other
-// one towards what was added.
+// RRT-Connect (Kuffner and LaValle, 2000): two trees; one takes a step towards a sample, and from there steps towards
+// the other tree for as long as they are free.
 //
-// In corridors that are narrow everywhere, configurations of the whole box are of no use: the motion towards them is
-// blocked after a few degrees. There a share of the samples is drawn around a node of the growing tree, at a distance
-// that is learnt: blocked steps shorten it, free ones lengthen it.
+// Balancing: the trees take turns unless one has twice as many nodes as the other. Dynamic domain (Yershova et al.,
+// 2005): a node whose step was blocked no longer takes samples from afar, which it would only be blocked by again.
+//
+// In corridors that are narrow everywhere, samples of the whole box are of no use: the motion towards them is blocked
+// after a few degrees. There a share of the samples is drawn around a node of the growing tree, at a distance that is
+// learnt: blocked steps shorten it, free ones lengthen it.
 #include <algorithm>
-#include <limits>
 
-#include "motion/planner_parts.h"
+#include "motion/configuration_tree.h"
+#include "motion/halton.h"
 
 namespace memetik {
 namespace {
 
+constexpr double kFirstRadius = 4.0, kLeastRadius = 1.0;  // of dynamic domains, in ranges of the search
+constexpr double kRadiusChange = 1e-4;
 constexpr double kLongerStep = 1.2, kShorterStep = 0.92;  // about every third local step is free
 constexpr double kLeastLocalStep = 1e-3;
-
-// Configurations with their parents; the roots have none.
-struct ConfigurationTree {
-  std::vector<double> q;
-  std::vector<int> parent;
-  int dof = 0;
-  double local_step = 1.0;
-
-  int size() const { return int(parent.size()); }
-  const double *at(int i) const { return q.data() + size_t(i) * size_t(dof); }
-  int add(const double *configuration, int from) {
-    q.insert(q.end(), configuration, configuration + dof);
-    parent.push_back(from);
-    return size() - 1;
-  }
-};
+constexpr int kBetweenLooks = 64;  // samples between two looks at the clock where none led to a question
 
 class RrtConnect {
  public:
-  RrtConnect(MotionQuery &query, const PathRequest &request, const Interrupted &interrupted)
-      : query_(query),
-        request_(request),
-        metric_(request.weights),
-        clock_(request.seconds, request.checks, interrupted),
-        random_(planner_random(request.seed)),
-        dof_(request.dof()),
-        sample_(request.start.size()),
-        step_(request.start.size()) {
-    for (ConfigurationTree &tree : trees_) tree.dof = dof_;
+  explicit RrtConnect(PlannerTask &task)
+      : task_(task),
+        joints_(task.joints),
+        trees_{ConfigurationTree(joints_), ConfigurationTree(joints_)},
+        halton_(int(joints_.index.size()), task.seed),
+        random_(planner_random(task.seed)),
+        unit_(joints_.index.size()),
+        sample_(task.request.start),
+        step_(task.request.start) {
+    const PathRequest &request = task.request;
     trees_[0].add(request.start.data(), -1);
-    for (int g = 0; g < request.goal_count(); ++g) trees_[1].add(request.goals.data() + size_t(g) * size_t(dof_), -1);
+    for (int g = 0; g < request.goal_count(); ++g) trees_[1].add(request.goals.data() + size_t(g) * joints_.dof, -1);
   }
 
   PathResult run() {
     PathResult result;
     int joined[2] = {-1, -1};
-    result.end = straight(joined) ? PlannerEnd::found : grow(joined);
+    result.end = joints_.index.empty() ? PlannerEnd::out_of_time : grow(joined);
     result.nodes = trees_[0].size() + trees_[1].size();
     if (result.end == PlannerEnd::found) gather(joined, result);
     return result;
   }
 
  private:
-  // The straight motions to the goals, the nearest first.
-  bool straight(int *joined) {
-    std::vector<int> order(size_t(request_.goal_count()));
-    std::vector<double> distance(order.size());
-    for (size_t g = 0; g < order.size(); ++g) {
-      order[g] = int(g);
-      distance[g] = metric_.distance(trees_[0].at(0), trees_[1].at(int(g)));
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int a, int b) { return distance[size_t(a)] < distance[size_t(b)]; });
-    for (const int g : order)
-      if (query_.is_edge_free(trees_[0].at(0), trees_[1].at(g))) {
-        joined[0] = 0;
-        joined[1] = g;
-        return true;
-      }
-    return false;
-  }
-
   PlannerEnd grow(int *joined) {
-    int side = 0;
-    for (;;) {
-      if (const PlannerEnd end = clock_.look(query_.checks()); end != PlannerEnd::found) return end;
-      // The smaller tree grows, so that neither falls behind.
-      side = trees_[1].size() < trees_[0].size() ? 1 : trees_[1].size() > trees_[0].size() ? 0 : 1 - side;
-      const bool local = request_.local_share > 0 && random_.uniform() < request_.local_share;
-      local ? draw_near(trees_[side]) : draw();
-      const int added = extend(trees_[side], sample_.data());
-      if (local) learn(trees_[side], added >= 0);
+    int side = 1;
+    for (int since_look = 0;; ++since_look) {
+      if (asked_ || since_look >= kBetweenLooks) {
+        if (const PlannerEnd end = task_.look(); end != PlannerEnd::found) return end;
+        asked_ = false, since_look = 0;
+      }
+      task_.budget.count_sample();
+      if (std::abs(trees_[side].size() - trees_[1 - side].size()) < trees_[side].size()) side = 1 - side;
+      const bool local = task_.request.local_share > 0 && random_.uniform() < task_.request.local_share;
+      local ? draw_near(side) : draw();
+      const int added = extend(trees_[side], local);
+      if (local) learn(side, added >= 0);
       if (added < 0) continue;
-      const int other = reach(trees_[1 - side], trees_[side].at(added));
+      int end = added;
+      const int other = connect(trees_[side], trees_[1 - side], end);
       if (other < 0) continue;
-      joined[side] = added;
+      joined[side] = end;
       joined[1 - side] = other;
       return PlannerEnd::found;
     }
   }
 
   void draw() {
-    for (size_t k = 0; k < sample_.size(); ++k)
-      sample_[k] = request_.lower[k] + random_.uniform() * (request_.upper[k] - request_.lower[k]);
-  }
-
-  void draw_near(const ConfigurationTree &tree) {
-    const double *centre = tree.at(random_.below(tree.size()));
-    double square = 0;
-    for (size_t k = 0; k < sample_.size(); ++k) {
-      sample_[k] = request_.upper[k] > request_.lower[k] ? random_.normal() : 0.0;
-      square += request_.weights[k] * sample_[k] * request_.weights[k] * sample_[k];
+    halton_.next(unit_.data());
+    const PathRequest &request = task_.request;
+    for (size_t k = 0; k < unit_.size(); ++k) {
+      const size_t j = joints_.index[k];
+      sample_[j] = request.lower[j] + unit_[k] * (request.upper[j] - request.lower[j]);
     }
-    const double share = tree.local_step * random_.uniform() / std::max(std::sqrt(square), 1e-12);
-    for (size_t k = 0; k < sample_.size(); ++k)
-      sample_[k] = std::clamp(centre[k] + share * sample_[k], request_.lower[k], request_.upper[k]);
   }
 
-  void learn(ConfigurationTree &tree, bool free) const {
-    const double longest = std::max(request_.range, kLeastLocalStep);
-    tree.local_step = std::clamp(tree.local_step * (free ? kLongerStep : kShorterStep), kLeastLocalStep, longest);
+  void draw_near(int side) {
+    const PathRequest &request = task_.request;
+    const double *centre = trees_[side].at(random_.below(trees_[side].size()));
+    double square = 0;
+    for (size_t k = 0; k < unit_.size(); ++k) {
+      unit_[k] = random_.normal();
+      square += joints_.weight[k] * unit_[k] * joints_.weight[k] * unit_[k];
+    }
+    const double share = local_step_[side] * random_.uniform() / std::max(std::sqrt(square), 1e-12);
+    for (size_t k = 0; k < unit_.size(); ++k) {
+      const size_t j = joints_.index[k];
+      sample_[j] = std::clamp(centre[j] + share * unit_[k], request.lower[j], request.upper[j]);
+    }
   }
 
-  // One step from the nearest node towards the sample.
-  int extend(ConfigurationTree &tree, const double *sample) {
+  void learn(int side, bool free) {
+    const double longest = std::max(task_.range, kLeastLocalStep);
+    local_step_[side] = std::clamp(local_step_[side] * (free ? kLongerStep : kShorterStep), kLeastLocalStep, longest);
+  }
+
+  // One step from the nearest node towards the sample: the new node, or -1.
+  int extend(ConfigurationTree &tree, bool local) {
     double distance;
-    const int near = nearest(tree, sample, distance);
-    const double share = std::min(1.0, request_.range / std::max(distance, 1e-12));
-    for (int k = 0; k < dof_; ++k) step_[size_t(k)] = tree.at(near)[k] + share * (sample[k] - tree.at(near)[k]);
-    if (!query_.is_edge_free(tree.at(near), step_.data())) return -1;
+    const int near = tree.nearest(sample_.data(), distance);
+    double &radius = tree.radius(near);
+    if (!local && distance > radius) return -1;
+    const double share = std::min(1.0, task_.range / std::max(distance, 1e-12));
+    const double *from = tree.at(near);
+    for (const size_t j : joints_.index) step_[j] = from[j] + share * (sample_[j] - from[j]);
+    asked_ = true;
+    if (!task_.query.is_edge_free(from, step_.data())) {
+      if (!local)
+        radius = radius == ConfigurationTree::kUnbounded
+                     ? kFirstRadius * task_.request.range
+                     : std::max(radius * (1 - kRadiusChange), kLeastRadius * task_.request.range);
+      return -1;
+    }
+    if (radius != ConfigurationTree::kUnbounded) radius *= 1 + kRadiusChange;
     return tree.add(step_.data(), near);
   }
 
-  // Steps from the nearest node until the target is reached: the node there, or -1.
-  int reach(ConfigurationTree &tree, const double *target) {
+  // Steps from node `end` towards the nearest node of the other tree: that node if it is reached, or -1. `end` becomes
+  // the last node on the way.
+  int connect(ConfigurationTree &tree, ConfigurationTree &other, int &end) {
     double distance;
-    int at = nearest(tree, target, distance);
-    const int steps = std::max(1, int(std::ceil(distance / request_.range)));
-    const std::vector<double> from(tree.at(at), tree.at(at) + dof_);
+    const int target = other.nearest(tree.at(end), distance);
+    const int steps = std::max(1, int(std::ceil(distance / task_.range)));
+    const std::vector<double> from(tree.at(end), tree.at(end) + joints_.dof);
     for (int s = 1; s <= steps; ++s) {
       // An edge may take a user's function long.
-      if (s > 1 && clock_.look(query_.checks()) != PlannerEnd::found) return -1;
+      if (s > 1 && task_.look() != PlannerEnd::found) return -1;
       const double share = double(s) / steps;
-      for (int k = 0; k < dof_; ++k) step_[size_t(k)] = from[size_t(k)] + share * (target[k] - from[size_t(k)]);
-      if (s == steps) std::copy(target, target + dof_, step_.begin());
-      if (!query_.is_edge_free(tree.at(at), step_.data())) return -1;
-      at = tree.add(step_.data(), at);
+      const double *to = other.at(target);
+      for (const size_t j : joints_.index) step_[j] = from[j] + share * (to[j] - from[j]);
+      if (s == steps) std::copy(to, to + joints_.dof, step_.begin());
+      if (!task_.query.is_edge_free(tree.at(end), step_.data())) return -1;
+      if (s < steps) end = tree.add(step_.data(), end);
     }
-    return at;
-  }
-
-  int nearest(const ConfigurationTree &tree, const double *q, double &distance) const {
-    int best = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (int i = 0; i < tree.size(); ++i) {
-      const double d = metric_.square(tree.at(i), q);
-      if (d < least) least = d, best = i;
-    }
-    distance = std::sqrt(least);
-    return best;
+    return target;
   }
 
   void gather(const int *joined, PathResult &result) const {
     std::vector<int> back;
-    for (int i = joined[0]; i >= 0; i = trees_[0].parent[size_t(i)]) back.push_back(i);
+    for (int i = joined[0]; i >= 0; i = trees_[0].parent(i)) back.push_back(i);
     for (auto i = back.rbegin(); i != back.rend(); ++i)
-      result.points.insert(result.points.end(), trees_[0].at(*i), trees_[0].at(*i) + dof_);
-    // Where trees met, both hold the same configuration, unless they were joined by a straight motion.
-    int i = joined[1];
-    if (std::equal(trees_[1].at(i), trees_[1].at(i) + dof_, trees_[0].at(joined[0])) &&
-        trees_[1].parent[size_t(i)] >= 0)
-      i = trees_[1].parent[size_t(i)];
-    for (; i >= 0; i = trees_[1].parent[size_t(i)]) {
-      result.points.insert(result.points.end(), trees_[1].at(i), trees_[1].at(i) + dof_);
+      result.points.insert(result.points.end(), trees_[0].at(*i), trees_[0].at(*i) + joints_.dof);
+    for (int i = joined[1]; i >= 0; i = trees_[1].parent(i)) {
+      result.points.insert(result.points.end(), trees_[1].at(i), trees_[1].at(i) + joints_.dof);
       result.goal = i;
     }
   }
 
-  MotionQuery &query_;
-  const PathRequest &request_;
-  WeightedMetric metric_;
-  PlannerClock clock_;
-  Random random_;
-  int dof_;
+  PlannerTask &task_;
+  const MovingJoints &joints_;
   ConfigurationTree trees_[2];
-  std::vector<double> sample_, step_;
+  HaltonSequence halton_;
+  Random random_;
+  double local_step_[2] = {1.0, 1.0};
+  bool asked_ = true;
+  std::vector<double> unit_, sample_, step_;
 };
 
 }  // namespace
 
-PathResult rrt_connect(MotionQuery &query, const PathRequest &request, const Interrupted &interrupted) {
-  return RrtConnect(query, request, interrupted).run();
-}
+PathResult rrt_connect(PlannerTask &task) { return RrtConnect(task).run(); }
 
 }  // namespace memetik

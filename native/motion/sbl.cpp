@@ -18,23 +18,23 @@ size_t below(Random &random, size_t count) { return size_t(random.bits() % uint6
 // blocked is cut, and what hangs below it goes over to the other tree.
 class LazyTrees {
  public:
-  LazyTrees(MotionQuery &query, const PathRequest &request, const Interrupted &interrupted)
-      : query_(query),
-        request_(request),
-        metric_(request.weights),
-        clock_(request.seconds, request.checks, interrupted),
-        dof_(request.start.size()),
-        roots_(1 + request.goal_count()),
+  explicit LazyTrees(PlannerTask &task)
+      : task_(task),
+        query_(task.query),
+        request_(task.request),
+        metric_(task.joints),
+        moving_(task.joints.index),
+        dof_(task.joints.dof),
+        roots_(1 + task.request.goal_count()),
         q_(dof_) {
-    for (size_t k = 0; k < dof_; ++k)
-      if (request.upper[k] > request.lower[k]) moving_.push_back(k);
+    const PathRequest &request = request_;
     add(request.start.data(), -1, 0);
     for (int root = 1; root < roots_; ++root) add(request.goals.data() + size_t(root - 1) * dof_, -1, 1);
   }
 
   PathResult run() {
     PathResult result;
-    Random random = planner_random(request_.seed);
+    Random random = planner_random(task_.seed);
     result.end = search(random, result);
     result.nodes = int64_t(parent_.size());
     return result;
@@ -46,7 +46,8 @@ class LazyTrees {
       if (joined(0, g, result)) return PlannerEnd::found;
     if (moving_.empty()) return PlannerEnd::out_of_time;
     for (;;) {
-      if (const PlannerEnd end = clock_.look(query_.checks()); end != PlannerEnd::found) return end;
+      if (const PlannerEnd end = task_.look(); end != PlannerEnd::found) return end;
+      task_.budget.count_sample();
       if (laid_ == 0 || parent_.size() > size_t(laid_ + kAnotherGrid)) lay_grid(random);
       const int side = random.uniform() < 0.5 ? 0 : 1;
       const int from = pick(random, side);
@@ -98,7 +99,7 @@ class LazyTrees {
 
   // A free configuration near a node, the nearer the more often that fails.
   int sprout(Random &random, int from) {
-    double size = request_.range;
+    double size = task_.range;
     for (int shrink = 0; shrink < kShrinks; ++shrink, size *= 0.5) {
       for (size_t k = 0; k < dof_; ++k) {
         const double wide = size / std::max(request_.weights[k], 1e-9);
@@ -169,14 +170,14 @@ class LazyTrees {
     }
   }
 
+  PlannerTask &task_;
   MotionQuery &query_;
   const PathRequest &request_;
-  WeightedMetric metric_;
-  PlannerClock clock_;
+  const MovingJoints &metric_;
+  const std::vector<size_t> &moving_;
   size_t dof_;
   int roots_;
   std::vector<double> configurations_, q_;
-  std::vector<size_t> moving_;
   std::vector<int> parent_;
   std::vector<bool> proved_;  // the edge to the parent
   std::vector<uint8_t> side_;
@@ -187,8 +188,6 @@ class LazyTrees {
 
 }  // namespace
 
-PathResult sbl(MotionQuery &query, const PathRequest &request, const Interrupted &interrupted) {
-  return LazyTrees(query, request, interrupted).run();
-}
+PathResult sbl(PlannerTask &task) { return LazyTrees(task).run(); }
 
 }  // namespace memetik

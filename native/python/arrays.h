@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "python/gil.h"
 #include "tree/tree.h"
 
 namespace memetik {
@@ -34,6 +35,13 @@ inline Array to_array(const double *values, std::initializer_list<size_t> shape)
   Array array = new_array(shape);
   std::copy(values, values + array.size(), array.data());
   return array;
+}
+
+// The numbers of an array as they are now. What the core reads without the interpreter's lock is copied first, and the
+// copy is what is checked: another thread may write to the caller's array at any time.
+template <class Scalar>
+std::vector<Scalar> copied(const Input<Scalar> &array) {
+  return {array.data(), array.data() + array.size()};
 }
 
 inline nanobind::object to_numpy(const std::vector<double> &values) {

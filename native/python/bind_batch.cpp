@@ -79,25 +79,26 @@ struct BatchOutcome {
 // Targets and seeds of the elements, each given once or for every element, and what else is their own.
 class Batch {
  public:
-  Batch(const Problem &problem, const SolveOptions &options, const nb::tuple &targets, Input<double> seeds,
-        uint64_t rng, Input<uint64_t> streams)
+  Batch(const Problem &problem, const SolveOptions &options, const nb::tuple &targets, const Input<double> &seeds,
+        uint64_t rng, const Input<uint64_t> &streams)
       : problem_(problem),
         shared_{problem, options, {}, {}},
         threads_(options.threads),
         predicates_(problem.view().dof),
-        streams_(std::move(streams)),
-        seeds_(std::move(seeds)),
-        count_(streams_.size()),
+        count_(streams.size()),
         dof_(size_t(problem.view().dof)) {
     check_threads(options);
     shared_.options.threads = 1;
     shared_.inputs.rng = rng;
-    check_shape(streams_, "streams", {count_});
+    check_shape(streams, "streams", {count_});
+    streams_ = copied(streams);
     if (problem.view().callback_count)
       throw std::invalid_argument("goals of the user's own are solved one by one, not in a native batch.");
-    const size_t rows = seeds_.ndim() == 2 ? seeds_.shape(0) : 0;
-    check_shape(seeds_, "seeds", {rows, dof_});
+    const size_t rows = seeds.ndim() == 2 ? seeds.shape(0) : 0;
+    check_shape(seeds, "seeds", {rows, dof_});
     if (rows != 1 && rows != count_) throw std::invalid_argument("there must be one seed, or one for each element.");
+    seed_stride_ = rows == 1 ? 0 : dof_;
+    seeds_ = copied(seeds);
     check_finite(seeds_.data(), seeds_.size(), "seeds");
     take_targets(targets);
   }
@@ -120,8 +121,8 @@ class Batch {
     if (!starts) return;
     warm_start_count_ = starts->ndim() == 3 ? starts->shape(1) : 0;
     check_shape(*starts, "warm_starts", {count_, warm_start_count_, dof_});
-    check_finite(starts->data(), starts->size(), "warm_starts");
-    warm_starts_ = *starts;
+    warm_starts_ = copied(*starts);
+    check_finite(warm_starts_.data(), warm_starts_.size(), "warm_starts");
   }
 
   void set_guides(nb::list given, Input<double> points) {
@@ -132,7 +133,7 @@ class Batch {
     for (const Problem *guide : guides)
       if (guide) check_guide(problem_, *guide);
     check_shape(points, "points", {count_, 3});
-    guides_ = guides, guide_owner_ = given, guide_points_ = std::move(points);
+    guides_ = guides, guide_owner_ = given, guide_points_ = copied(points);
   }
 
   std::unique_ptr<BatchOutcome> solve() {
@@ -147,7 +148,7 @@ class Batch {
   void take_targets(const nb::tuple &targets) {
     if (targets.size() != problem_.targets().size()) throw std::invalid_argument("the number of targets is wrong.");
     for (size_t k = 0; k < targets.size(); ++k) {
-      arrays_.push_back(nb::cast<Input<double>>(targets[k]));
+      arrays_.push_back(copied(nb::cast<Input<double>>(targets[k])));
       const TargetSpec &spec = problem_.targets()[k];
       const size_t size = size_t(spec.size), rows = arrays_.back().size() / std::max<size_t>(size, 1);
       if (rows * size != arrays_.back().size() || (rows != 1 && rows != count_))
@@ -166,35 +167,39 @@ class Batch {
     std::atomic<size_t> next{0};
     std::atomic<bool> stop{false};
     const auto work = [&](bool main) {
-      std::vector<BatchElement> elements(chunk);
-      std::vector<const double *> pointers(chunk * arrays_.size());
+      BatchShared shared = shared_;
       auto last = std::chrono::steady_clock::now();
-      for (size_t begin; !stop.load(std::memory_order_relaxed) && (begin = next.fetch_add(chunk)) < count_;) {
-        solve_range(begin, std::min(begin + chunk, count_), elements.data(), pointers.data(), outcome);
+      shared.callbacks.interrupted = [&stop, &last, main] {
         if (main && std::chrono::steady_clock::now() - last > std::chrono::milliseconds(50)) {
           last = std::chrono::steady_clock::now();
           if (has_signal()) stop.store(true);
         }
-      }
+        return stop.load(std::memory_order_relaxed);
+      };
+      std::vector<BatchElement> elements(chunk);
+      std::vector<const double *> pointers(chunk * arrays_.size());
+      for (size_t begin; !shared.callbacks.interrupted() && (begin = next.fetch_add(chunk)) < count_;)
+        solve_range(shared, begin, std::min(begin + chunk, count_), elements.data(), pointers.data(), outcome);
     };
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     on_threads(threads_, [&](int worker) {
-      if (worker == 0) return work(true);
+      if (worker == 0 || !snapshot_.exact) return work(worker == 0);
       // A thread that calls Python keeps one state there, so that what Python keeps per thread lasts as long.
-      nb::gil_scoped_acquire acquire;
-      nb::gil_scoped_release released;
+      const AcquiredGil acquired;
+      const ReleasedGil released;
       work(false);
     });
   }
 
-  void solve_range(size_t begin, size_t end, BatchElement *elements, const double **pointers, BatchOutcome &outcome) {
+  void solve_range(const BatchShared &shared, size_t begin, size_t end, BatchElement *elements, const double **pointers,
+                   BatchOutcome &outcome) {
     for (size_t i = begin; i < end; ++i) {
       BatchElement &element = elements[i - begin];
       const double **own = pointers + (i - begin) * arrays_.size();
       for (size_t k = 0; k < arrays_.size(); ++k) own[k] = arrays_[k].data() + strides_[k] * i;
       element = {};
-      element.targets = own, element.stream = streams_.data()[i];
-      element.seed = seeds_.data() + (seeds_.shape(0) == 1 ? 0 : i * dof_);
+      element.targets = own, element.stream = streams_[i];
+      element.seed = seeds_.data() + i * seed_stride_;
       if (!bases_.empty()) element.base = &bases_[i];
       if (warm_start_count_)
         element.warm_starts = warm_starts_.data() + i * warm_start_count_ * dof_,
@@ -202,7 +207,7 @@ class Batch {
       if (!guides_.empty()) element.guide = guides_[i], element.guide_point = guide_points_.data() + 3 * i;
       element.q = outcome.q.data() + i * dof_, element.errors = outcome.errors.data() + i * outcome.terms;
     }
-    solve_chunk(shared_, elements, end - begin);
+    solve_chunk(shared, elements, end - begin);
     for (size_t i = begin; i < end; ++i) {
       const BatchElement &e = elements[i - begin];
       outcome.cost[i] = e.cost, outcome.soft_cost[i] = e.soft_cost, outcome.seconds[i] = e.seconds;
@@ -216,10 +221,10 @@ class Batch {
   int threads_;
   Predicates predicates_;
   CollisionSnapshot snapshot_;
-  Input<uint64_t> streams_;
-  Input<double> seeds_, warm_starts_, guide_points_;
-  size_t count_, dof_, warm_start_count_ = 0;
-  std::vector<Input<double>> arrays_;
+  std::vector<uint64_t> streams_;
+  std::vector<double> seeds_, warm_starts_, guide_points_;
+  size_t count_, dof_, seed_stride_ = 0, warm_start_count_ = 0;
+  std::vector<std::vector<double>> arrays_;
   std::vector<size_t> strides_;
   std::vector<Placement> bases_;
   std::vector<const Problem *> guides_;

@@ -14,6 +14,7 @@
 #include "collision/collision_kernel.h"
 #include "python/arrays.h"
 #include "python/bind_collision.h"
+#include "python/bind_common.h"
 #include "python/bindings.h"
 #include "python/fields.h"
 
@@ -52,20 +53,25 @@ Model move_objects(const FastCollisionModel &fast, Input<double> poses) {
 class Query {
  public:
   Query(const FastCollisionModel &fast, const Tree &owner, const Input<double> &q, int threads)
-      : model(fast.view()), tree(owner.view()), q_(q), threads_(checked_threads(threads)) {
-    check_shape(q, "q", {q.ndim() == 0 ? 0 : q.shape(0), size_t(tree.dof)});
+      : model(fast.view()),
+        tree(owner.view()),
+        rows_(q.ndim() == 0 ? 0 : q.shape(0)),
+        threads_(checked_threads(threads)) {
+    check_shape(q, "q", {rows_, size_t(tree.dof)});
+    q_ = copied(q);
+    check_finite(q_.data(), q_.size(), "q");
     if (fast.robot().axis_count > tree.axis_count)
       throw std::invalid_argument("The collision model is of a robot with more axes.");
   }
 
-  size_t rows() const { return q_.shape(0); }
+  size_t rows() const { return rows_; }
   size_t dof() const { return size_t(tree.dof); }
 
   // Calls ask(rows) for shares of the rows, without the interpreter's lock.
   template <class Ask>
   void run(const Ask &ask) const {
     const size_t bytes = kernels.scratch_bytes(tree, model.group_count + model.link_object_count);
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     AlignedMemory memory;
     char *const scratch = memory.get(bytes * size_t(threads_));
     share_rows(int64_t(rows()), threads_, [&](int64_t begin, int64_t end, int worker) {
@@ -78,7 +84,8 @@ class Query {
   const TreeView tree;
 
  private:
-  const Input<double> &q_;
+  size_t rows_;
+  std::vector<double> q_;
   int threads_;
 };
 

@@ -24,7 +24,7 @@ struct PythonCallback {
 
 inline bool call_python(void *context, int term, const double *q, double *residual, double *jacobian) {
   auto &callback = *static_cast<PythonCallback *>(context);
-  nb::gil_scoped_acquire acquire;
+  const AcquiredGil acquired;
   if (PyErr_Occurred()) return false;
   try {
     const ProblemView v = callback.problem->view();

@@ -16,6 +16,7 @@
 #include "geometry/openings.h"
 #include "python/arrays.h"
 #include "python/bindings.h"
+#include "python/mesh.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -25,32 +26,20 @@ namespace {
 
 using Field = std::shared_ptr<const DistanceField>;
 
-void check_mesh(const Input<double> &vertices, const Input<int32_t> &faces) {
-  check_shape(vertices, "vertices", {vertices.ndim() == 0 ? 0 : vertices.shape(0), 3});
-  check_shape(faces, "faces", {faces.ndim() == 0 ? 0 : faces.shape(0), 3});
-  if (faces.shape(0) == 0) throw std::invalid_argument("A mesh has at least one face.");
-  for (size_t i = 0; i < faces.size(); ++i)
-    if (faces.data()[i] < 0 || size_t(faces.data()[i]) >= vertices.shape(0))
-      throw std::invalid_argument("A face names a vertex that does not exist.");
-  for (size_t i = 0; i < vertices.size(); ++i)
-    if (!(std::fabs(vertices.data()[i]) <= 1e9))
-      throw std::invalid_argument("The coordinates of a mesh must be finite and at most 1e9 m.");
-}
-
 std::unique_ptr<FieldDraft> make_draft(Input<double> vertices, Input<int32_t> faces, double resolution, double padding,
                                        double offset, int64_t max_values, int threads, bool sign) {
-  check_mesh(vertices, faces);
+  const Mesh mesh(vertices, faces);
   if (!(resolution > 0 && std::isfinite(resolution) && padding >= 0 && std::isfinite(padding) && std::isfinite(offset)))
     throw std::invalid_argument("resolution must be positive, padding not negative, both finite.");
   if (max_values < 1 || max_values > 2000000000) throw std::invalid_argument("max_values must be between 1 and 2e9.");
   const FieldOptions options{resolution, padding, offset, max_values, checked_threads(threads), sign};
-  nb::gil_scoped_release release;
-  return std::make_unique<FieldDraft>(vertices.data(), faces.data(), int64_t(faces.shape(0)), options);
+  const ReleasedGil released;
+  return std::make_unique<FieldDraft>(mesh.vertices.data(), mesh.faces.data(), mesh.face_count(), options);
 }
 
 Field finish_draft(FieldDraft &draft, const std::vector<bool> &free_regions) {
   const std::vector<uint8_t> flags(free_regions.begin(), free_regions.end());
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return std::make_shared<const DistanceField>(draft.finish(flags));
 }
 
@@ -84,20 +73,20 @@ void evaluate_field(const DistanceField &field, Input<double> points, Output val
   const FieldView view = field.view();
   double *const slope = gradient ? gradient->data() : nullptr;
   const int workers = checked_threads(threads);
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   share_rows(int64_t(count), workers, [&](int64_t begin, int64_t end, int) {
     active_collision_kernels().field(view, points.data(), value.data(), slope, begin, end);
   });
 }
 
 void mesh_distances(Input<double> vertices, Input<int32_t> faces, Input<double> points, Output out, int threads) {
-  check_mesh(vertices, faces);
+  const Mesh mesh(vertices, faces);
   const size_t count = points.ndim() == 0 ? 0 : points.shape(0);
   check_shape(points, "points", {count, 3});
   check_shape(out, "out", {count});
   const int workers = checked_threads(threads);
-  nb::gil_scoped_release release;
-  mesh_distance(vertices.data(), faces.data(), int64_t(faces.shape(0)), points.data(), int64_t(count), out.data(),
+  const ReleasedGil released;
+  mesh_distance(mesh.vertices.data(), mesh.faces.data(), mesh.face_count(), points.data(), int64_t(count), out.data(),
                 workers);
 }
 
@@ -112,7 +101,7 @@ std::pair<std::vector<int>, std::vector<bool>> cover_balls(Input<double> centres
   const int workers = checked_threads(threads);
   BallCover cover;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     cover = cover_by_balls(centres.data(), radii.data(), int64_t(balls), samples.data(), margins.data(),
                            int64_t(points), workers);
   }
@@ -128,7 +117,7 @@ nb::tuple openings(Input<double> distance, double ratio) {
   const int64_t cells[3] = {int64_t(nx), int64_t(ny), int64_t(nz)};
   Openings found;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     found = find_openings(distance.data(), cells, ratio);
   }
   auto *labels = new std::vector<int32_t>(std::move(found.label));

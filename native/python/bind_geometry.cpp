@@ -12,6 +12,7 @@
 #include "python/arrays.h"
 #include "python/bindings.h"
 #include "python/fields.h"
+#include "python/mesh.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -20,20 +21,10 @@ namespace memetik {
 namespace {
 
 std::shared_ptr<const Surface> make_surface(Input<double> vertices, Input<int32_t> faces, bool closed, double crease) {
-  const size_t count = vertices.ndim() == 0 ? 0 : vertices.shape(0),
-               face_count = faces.ndim() == 0 ? 0 : faces.shape(0);
-  check_shape(vertices, "vertices", {count, 3});
-  check_shape(faces, "faces", {face_count, 3});
-  if (face_count == 0) throw std::invalid_argument("A surface has at least one face.");
-  for (size_t i = 0; i < faces.size(); ++i)
-    if (faces.data()[i] < 0 || size_t(faces.data()[i]) >= count)
-      throw std::invalid_argument("A face names a vertex that does not exist.");
-  for (size_t i = 0; i < vertices.size(); ++i)
-    if (!(std::fabs(vertices.data()[i]) <= 1e9))
-      throw std::invalid_argument("The coordinates of a surface must be finite and at most 1e9 m.");
-  nb::gil_scoped_release release;
-  return std::make_shared<const Surface>(vertices.data(), int64_t(count), faces.data(), int64_t(face_count), closed,
-                                         crease);
+  const Mesh mesh(vertices, faces);
+  const ReleasedGil released;
+  return std::make_shared<const Surface>(mesh.vertices.data(), int64_t(mesh.vertex_count()), mesh.faces.data(),
+                                         mesh.face_count(), closed, crease);
 }
 
 // Corners (N, 3), where each one's neighbours start (N + 1), and these.

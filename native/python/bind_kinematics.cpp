@@ -27,7 +27,7 @@ void run(Kernel<Task> kernel, const Task &task, int threads) {
   if (task.count < kShort) {
     finite = run_batch(kernel, task, threads);
   } else {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     finite = run_batch(kernel, task, threads);
   }
   if (!finite)

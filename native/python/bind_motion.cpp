@@ -15,6 +15,7 @@
 #include "python/bind_common.h"
 #include "python/bindings.h"
 #include "python/fields.h"
+#include "python/interruption.h"
 
 using namespace nb::literals;
 
@@ -26,11 +27,15 @@ using Rows = Input<double>;
 // A space that only Python functions can tell about. The interpreter's lock is held throughout.
 class PythonQuery final : public MotionQuery {
  public:
-  PythonQuery(nb::callable is_free, nb::callable is_edge_free, size_t dof)
-      : is_free_(std::move(is_free)), is_edge_free_(std::move(is_edge_free)), dof_(dof) {}
+  PythonQuery(nb::callable is_free, nb::callable is_edge_free, nb::callable is_edge_proved, size_t dof)
+      : is_free_(std::move(is_free)),
+        is_edge_free_(std::move(is_edge_free)),
+        is_edge_proved_(std::move(is_edge_proved)),
+        dof_(dof) {}
 
   bool is_free(const double *q) override { return truth(is_free_(array(q))); }
   bool is_edge_free(const double *a, const double *b) override { return truth(is_edge_free_(array(a), array(b))); }
+  bool is_edge_proved(const double *a, const double *b) override { return truth(is_edge_proved_(array(a), array(b))); }
   int64_t checks() const override { return checks_; }
 
  private:
@@ -42,31 +47,28 @@ class PythonQuery final : public MotionQuery {
     return value == 1;
   }
 
-  nb::callable is_free_, is_edge_free_;
+  nb::callable is_free_, is_edge_free_, is_edge_proved_;
   size_t dof_;
   int64_t checks_ = 0;
 };
 
-bool is_interrupted() {
-  nb::gil_scoped_acquire acquire;
-  return PyErr_CheckSignals() != 0;
-}
-
-void check_vector(const Rows &array, const char *name, size_t dof) {
+std::vector<double> checked_vector(const Rows &array, const char *name, size_t dof) {
   check_shape(array, name, {dof});
-  for (size_t i = 0; i < dof; ++i)
-    if (std::isnan(array.data()[i])) throw std::invalid_argument(std::string(name) + " must hold numbers.");
+  std::vector<double> own = copied(array);
+  for (double value : own)
+    if (std::isnan(value)) throw std::invalid_argument(std::string(name) + " must hold numbers.");
+  return own;
 }
 
 std::unique_ptr<MotionModel> make_model(std::shared_ptr<const FastCollisionModel> collision, const Tree &tree,
                                         Rows slides, double margin, double tolerance) {
   const TreeView view = tree.view();
-  check_vector(slides, "slides", size_t(view.dof));
+  const std::vector<double> own_slides = checked_vector(slides, "slides", size_t(view.dof));
   if (collision->robot().axis_count > view.axis_count)
     throw std::invalid_argument("The collision model is of a robot with more axes.");
   if (!(margin >= 0 && std::isfinite(margin) && tolerance > 0 && std::isfinite(tolerance)))
     throw std::invalid_argument("margin must not be negative and tolerance positive, both finite.");
-  return std::make_unique<MotionModel>(std::move(collision), tree, slides.data(), margin, tolerance);
+  return std::make_unique<MotionModel>(std::move(collision), tree, own_slides.data(), margin, tolerance);
 }
 
 void states(const MotionModel &model, Rows q, Rows spread, nb::ndarray<uint8_t, nb::c_contig, nb::device::cpu> out) {
@@ -74,18 +76,18 @@ void states(const MotionModel &model, Rows q, Rows spread, nb::ndarray<uint8_t, 
   check_shape(q, "q", {count, dof});
   check_shape(spread, "spread", {count, dof});
   check_shape(out, "out", {count});
-  check_finite(q.data(), q.size(), "q");
-  check_finite(spread.data(), spread.size(), "spread");
-  nb::gil_scoped_release release;
-  MotionChecker(model).states(q.data(), spread.data(), long(count), out.data());
+  const std::vector<double> own_q = copied(q), own_spread = copied(spread);
+  check_finite(own_q.data(), own_q.size(), "q");
+  check_finite(own_spread.data(), own_spread.size(), "spread");
+  const ReleasedGil released;
+  MotionChecker(model).states(own_q.data(), own_spread.data(), long(count), out.data());
 }
 
 double edge(const MotionModel &model, Rows a, Rows b) {
   const size_t dof = size_t(model.dof());
-  check_vector(a, "a", dof);
-  check_vector(b, "b", dof);
-  nb::gil_scoped_release release;
-  return MotionChecker(model).edge(a.data(), b.data());
+  const std::vector<double> from = checked_vector(a, "a", dof), to = checked_vector(b, "b", dof);
+  const ReleasedGil released;
+  return MotionChecker(model).edge(from.data(), to.data());
 }
 
 void check_dof(const MotionModel &model, size_t dof) {
@@ -94,23 +96,21 @@ void check_dof(const MotionModel &model, size_t dof) {
                                 std::to_string(dof) + ".");
 }
 
-PathResult search_in(const MotionModel &model, const PathRequest &request) {
+PathResult search_in(const MotionModel &model, const PathRequest &request, const StopFlag *stop) {
   check_dof(model, request.start.size());
   PathResult result;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     MotionChecker checker(model);
-    result = search_path(checker, request, is_interrupted);
+    result = search_path(checker, request, interrupted_by(stop));
   }
-  if (result.end == PlannerEnd::interrupted) throw nb::python_error();
-  return result;
+  return raise_interrupts(std::move(result));
 }
 
-PathResult search_with(nb::callable is_free, nb::callable is_edge_free, const PathRequest &request) {
-  PythonQuery query(std::move(is_free), std::move(is_edge_free), request.start.size());
-  PathResult result = search_path(query, request, is_interrupted);
-  if (result.end == PlannerEnd::interrupted) throw nb::python_error();
-  return result;
+PathResult search_with(nb::callable is_free, nb::callable is_edge_free, nb::callable is_edge_proved,
+                       const PathRequest &request, const StopFlag *stop) {
+  PythonQuery query(std::move(is_free), std::move(is_edge_free), std::move(is_edge_proved), request.start.size());
+  return raise_interrupts(search_path(query, request, interrupted_by(stop)));
 }
 
 Array shorter(const std::vector<double> &points, size_t dof) {
@@ -122,31 +122,33 @@ Array shorten_in(const MotionModel &model, const ShortcutRequest &request) {
   check_dof(model, request.weights.size());
   std::vector<double> points;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     MotionChecker checker(model);
-    points = shorten_path(checker, request, is_interrupted);
+    points = shorten_path(checker, request, interrupted_by(nullptr));
   }
   return shorter(points, request.weights.size());
 }
 
 Array shorten_with(nb::callable is_edge_free, const ShortcutRequest &request) {
-  PythonQuery query(is_edge_free, is_edge_free, request.weights.size());
-  return shorter(shorten_path(query, request, is_interrupted), request.weights.size());
+  PythonQuery query(is_edge_free, is_edge_free, is_edge_free, request.weights.size());
+  return shorter(shorten_path(query, request, interrupted_by(nullptr)), request.weights.size());
 }
 
 Array blends(const MotionModel &model, Rows points, Rows scale, double largest) {
   const size_t dof = size_t(model.dof()), count = points.ndim() == 0 ? 0 : points.shape(0);
   check_shape(points, "points", {count, dof});
-  check_finite(points.data(), points.size(), "points");
+  const std::vector<double> own_points = copied(points);
+  check_finite(own_points.data(), own_points.size(), "points");
   check_shape(scale, "scale", {dof});
-  check_finite(scale.data(), dof, "scale");
+  const std::vector<double> own_scale = copied(scale);
+  check_finite(own_scale.data(), dof, "scale");
   if (count < 2) throw std::invalid_argument("points has too few rows.");
   if (!(largest > 0 && largest <= 0.5)) throw std::invalid_argument("largest must be above 0 and at most 0.5.");
   std::vector<double> lengths;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     MotionChecker checker(model);
-    lengths = blend_lengths(checker, {points.data(), points.data() + points.size()}, scale.data(), largest);
+    lengths = blend_lengths(checker, own_points, own_scale.data(), largest);
   }
   return to_array(lengths.data(), {lengths.size()});
 }
@@ -154,7 +156,7 @@ Array blends(const MotionModel &model, Rows points, Rows scale, double largest) 
 std::tuple<Array, Array> time_points(const TimingProblem &problem, const TimingRows &rows) {
   PathTiming timing;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     timing = time_path(problem, rows);
   }
   const size_t count = timing.times.size();
@@ -177,31 +179,38 @@ void bind_motion(nb::module_ &m) {
   bind_enum<PlannerEnd>(m, "PlannerEnd", "How a search for a path ended.");
   bind_fields<PathRequest>(m, "PathRequest", "A start, goals and bounds of a search for a path; see planner.h.",
                            FIELD(planner), REQUIRED(start), REQUIRED(goals), REQUIRED(lower), REQUIRED(upper),
-                           REQUIRED(weights), FIELD(range), FIELD(local_share), FIELD(seconds), FIELD(checks),
-                           FIELD(seed));
+                           REQUIRED(weights), FIELD(velocity), FIELD(range), FIELD(local_share), FIELD(simplify),
+                           FIELD(prove), FIELD(seconds), FIELD(checks), FIELD(first_try), FIELD(seed));
   bind_fields<PathResult>(m, "PathResult", "The points of a path, one after the other, and the goal it reaches.",
-                          FIELD(end), FIELD(points), FIELD(goal), FIELD(checks), FIELD(nodes));
+                          FIELD(end), FIELD(points), FIELD(goal), FIELD(checks), FIELD(nodes), FIELD(samples),
+                          FIELD(tries), FIELD(repairs), FIELD(search_seconds), FIELD(simplify_seconds),
+                          FIELD(prove_seconds));
   bind_fields<ShortcutRequest>(m, "ShortcutRequest", "A path to shorten and bounds of the search; see planner.h.",
-                               REQUIRED(points), REQUIRED(weights), FIELD(seconds), FIELD(checks), FIELD(seed),
-                               FIELD(patience));
+                               REQUIRED(points), REQUIRED(weights), FIELD(seconds), FIELD(checks));
   bind_fields<TimingProblem>(m, "TimingProblem", "A path with blended corners and its limits; see timing.h.",
                              REQUIRED(points), REQUIRED(lengths), REQUIRED(velocity), REQUIRED(acceleration),
                              REQUIRED(scale), FIELD(density));
   bind_fields<TimingRows>(m, "TimingRows", "Further limits low <= a u + b x <= high at the grid points.", FIELD(a),
                           FIELD(b), FIELD(low), FIELD(high));
+  nb::class_<StopFlag>(m, "StopFlag", "Ends searches that were given it, from any thread, within milliseconds.")
+      .def(nb::init<>())
+      .def("set", &StopFlag::set, "End them.")
+      .def("is_set", &StopFlag::is_set, "Whether it was set.");
   nb::class_<MotionModel>(m, "MotionModel",
                           "Proofs that motions of a robot in a FastCollisionModel are free; immutable.")
       .def(nb::new_(&make_model), "collision"_a, "tree"_a, "slides"_a, "margin"_a, "tolerance"_a,
            nb::keep_alive<0, 2>())
       .def("states", &states, "q"_a, "spread"_a, "out"_a, "The MotionState of each configuration.")
       .def("edge", &edge, "a"_a, "b"_a, "1 where the straight motion is proved free, else a time at which it is not.")
-      .def("search_path", &search_in, "request"_a, "A path through what is proved free.")
+      .def("search_path", &search_in, "request"_a, "stop"_a = nb::none(), "A path through what is proved free.")
       .def("shorten_path", &shorten_in, "request"_a, "A shorter path (points, dof).")
       .def("blends", &blends, "points"_a, "scale"_a, "largest"_a,
            "Per point the length of a curve that may replace the corner, in the measure max scale |dq|.");
   m.def("planner_names", &planner_names, "The planners that a PathRequest may name.");
-  m.def("search_path", &search_with, "is_free"_a, "is_edge_free"_a, "request"_a,
-        "A path through what two functions, of q and of both ends of a motion, say to be free.");
+  m.def("search_path", &search_with, "is_free"_a, "is_edge_free"_a, "is_edge_proved"_a, "request"_a,
+        "stop"_a = nb::none(),
+        "A path through what functions, of q and of both ends of a motion, say to be free, at a first look and beyond "
+        "doubt.");
   m.def("shorten_path", &shorten_with, "is_edge_free"_a, "request"_a, "A shorter path (points, dof).");
   m.def("time_path", &time_points, "problem"_a, "rows"_a = TimingRows{},
         "(times, coefficients) of the fastest motion along a path with blended corners.");

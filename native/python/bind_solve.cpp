@@ -57,7 +57,7 @@ class PythonBoundProblem {
     if (!point) throw std::invalid_argument("a guide needs its point.");
     check_guide(problem_, *guide);
     check_shape(*point, "point", {3});
-    guide_point_ = *point;
+    guide_point_ = copied(*point);
     inputs_.guide = guide;
     inputs_.guide_targets = inputs_.targets;
     inputs_.guide_targets.push_back(guide_point_.data());
@@ -67,8 +67,8 @@ class PythonBoundProblem {
   void set_warm_starts(Input<double> starts) {
     const size_t dof = size_t(problem_.view().dof), count = starts.ndim() == 2 ? starts.shape(0) : 0;
     check_shape(starts, "warm_starts", {count, dof});
-    check_finite(starts.data(), starts.size(), "warm_starts");
-    warm_starts_ = starts;
+    warm_starts_ = copied(starts);
+    check_finite(warm_starts_.data(), warm_starts_.size(), "warm_starts");
     for (size_t k = 0; k < count; ++k) inputs_.warm_starts.push_back(warm_starts_.data() + k * dof);
   }
 
@@ -76,7 +76,7 @@ class PythonBoundProblem {
     check_complete();
     Outcome outcome;
     {
-      nb::gil_scoped_release release;
+      const ReleasedGil released;
       outcome = memetik::solve(problem_, options_, inputs_, callbacks_);
     }
     return checked(std::move(outcome));
@@ -91,7 +91,8 @@ class PythonBoundProblem {
     const size_t count = variables.ndim() == 2 ? variables.shape(0) : 0, n = size_t(v.variable_count),
                  rows = size_t(v.row_count);
     check_shape(variables, "variables", {count, n});
-    check_finite(variables.data(), variables.size(), "variables");
+    const std::vector<double> own = copied(variables);
+    check_finite(own.data(), own.size(), "variables");
     Array cost = new_array({count}), soft_cost = new_array({count});
     std::optional<Array> residual, jacobian;
     if (residuals) residual = new_array({count, rows});
@@ -99,8 +100,8 @@ class PythonBoundProblem {
     bool fine;
     const BoundProblem &problem = bound();
     {
-      nb::gil_scoped_release release;
-      fine = problem.evaluate({variables.data(), int(count), priority},
+      const ReleasedGil released;
+      fine = problem.evaluate({own.data(), int(count), priority},
                               {cost.data(), soft_cost.data(), residuals ? residual->data() : nullptr,
                                jacobians ? jacobian->data() : nullptr});
     }
@@ -110,29 +111,31 @@ class PythonBoundProblem {
 
   // (whether it is an answer, its full configuration, how far each term is from what it asks for)
   std::tuple<bool, nb::object, nb::object> check(Input<double> variables) {
-    check_variables(variables);
+    const std::vector<double> own = checked_variables(variables);
     Answer answer;
-    const bool success = bound().check(variables.data(), answer);
+    const bool success = bound().check(own.data(), answer);
     predicates_.raise();
     if (answer.errors.empty()) answer.errors.assign(size_t(problem_.view().term_count), 0.0);
     return {success, to_numpy(answer.q), to_numpy(answer.errors)};
   }
 
   Outcome refine(Input<double> variables) {
-    check_variables(variables);
+    const std::vector<double> own = checked_variables(variables);
     BoundProblem &problem = bound();
     Outcome outcome;
     {
-      nb::gil_scoped_release release;
-      outcome = problem.refine(variables.data());
+      const ReleasedGil released;
+      outcome = problem.refine(own.data());
     }
     return checked(std::move(outcome));
   }
 
  private:
-  void check_variables(const Input<double> &variables) const {
+  std::vector<double> checked_variables(const Input<double> &variables) const {
     check_shape(variables, "variables", {size_t(problem_.view().variable_count)});
-    check_finite(variables.data(), variables.size(), "variables");
+    std::vector<double> own = copied(variables);
+    check_finite(own.data(), own.size(), "variables");
+    return own;
   }
 
   void check_complete() const {
@@ -164,7 +167,7 @@ class PythonBoundProblem {
   PythonCallback goal_;
   nb::object valid_;
   TargetsAndSeed arrays_;
-  Input<double> guide_point_, warm_starts_;
+  std::vector<double> guide_point_, warm_starts_;
   Placement base_;
   std::optional<BoundProblem> bound_;
 };
@@ -181,23 +184,25 @@ class WarmSolve {
     callbacks_.interrupted = has_signal;
   }
 
-  // None where anything has to be converted first, or told what is wrong with it.
-  std::optional<Outcome> solve(const nb::tuple &targets, nb::handle seed, nb::handle rng) const {
+  // The outcome; of a failure the pair of it and of what was solved: the seed, then target after target. None where
+  // anything has to be converted first, or told what is wrong with it.
+  nb::object solve(const nb::tuple &targets, nb::handle seed, nb::handle rng) const {
     Input<double> own;
     unsigned long long drawn = 0;
-    if (!PyLong_CheckExact(rng.ptr()) || !nb::try_cast(rng, drawn)) return std::nullopt;
-    if (!seed.is_none() && !nb::try_cast(seed, own, false)) return std::nullopt;
+    if (!PyLong_CheckExact(rng.ptr()) || !nb::try_cast(rng, drawn)) return nb::none();
+    if (!seed.is_none() && !nb::try_cast(seed, own, false)) return nb::none();
     SolveInputs inputs;
     TargetsAndSeed arrays;
-    if (!arrays.take(problem_, targets, seed.is_none() ? seed_ : own, inputs)) return std::nullopt;
+    if (!arrays.take(problem_, targets, seed.is_none() ? seed_ : own, inputs)) return nb::none();
     inputs.rng = drawn;
     Outcome outcome;
     {
-      nb::gil_scoped_release release;
+      const ReleasedGil released;
       outcome = memetik::solve(problem_, options_, inputs, callbacks_);
     }
     if (outcome.ending == Ending::interrupted || PyErr_Occurred()) throw nb::python_error();
-    return outcome;
+    if (outcome.success) return nb::cast(std::move(outcome));
+    return nb::make_tuple(std::move(outcome), to_numpy(arrays.values()));
   }
 
  private:
@@ -240,7 +245,10 @@ void bind_solve(nb::module_ &m) {
       .def(nb::init<const Problem &, const SolveOptions &, Input<double>>(), "problem"_a, "options"_a, "seed"_a,
            nb::keep_alive<1, 2>(), "seed: where solves start that give none.")
       .def("__call__", &WarmSolve::solve, "targets"_a, "seed"_a.none(), "rng"_a.none(),
-           "None where an input has to be converted first.");
+           nb::sig("def __call__(self, targets: tuple, seed: object | None, rng: object | None) -> "
+                   "Outcome | tuple[Outcome, numpy.typing.NDArray[numpy.float64]] | None"),
+           "The outcome; of a failure also the seed and the targets that were solved, one after the other. None where "
+           "an input has to be converted first.");
 }
 
 }  // namespace memetik

@@ -18,8 +18,9 @@ namespace {
 
 std::vector<double> configuration_of(const Input<double> &array, const char *name, size_t dof) {
   check_shape(array, name, {dof});
-  check_finite(array.data(), dof, name);
-  return {array.data(), array.data() + dof};
+  std::vector<double> own = copied(array);
+  check_finite(own.data(), dof, name);
+  return own;
 }
 
 // A tracker with what it uses: the problem has to live as long.
@@ -68,13 +69,13 @@ class BoundTracker {
     if (targets.size() != count)
       throw std::invalid_argument("this problem has " + std::to_string(count) + " open targets, and " +
                                   std::to_string(targets.size()) + " were given.");
-    arrays_.clear(), pointers_.clear();
+    targets_.resize(count), pointers_.clear();
     for (size_t k = 0; k < count; ++k) {
-      if (!nb::try_cast(targets[k], arrays_.emplace_back())) return false;
-      if (arrays_.back().size() != size_t(problem.targets()[k].size) ||
-          !clean(problem.targets()[k], arrays_.back().data()))
-        return false;
-      pointers_.push_back(arrays_.back().data());
+      Input<double> target;
+      if (!nb::try_cast(targets[k], target) || target.size() != size_t(problem.targets()[k].size)) return false;
+      targets_[k].assign(target.data(), target.data() + target.size());
+      if (!clean(problem.targets()[k], targets_[k].data())) return false;
+      pointers_.push_back(targets_[k].data());
     }
     PythonCallback python{callback, &problem};
     const bool calls = !callback.is_none();
@@ -83,11 +84,10 @@ class BoundTracker {
     busy_ = true;
     bool done;
     {
-      nb::gil_scoped_release release;
+      const ReleasedGil released;
       done = tracker_->step(pointers_.data(), calls ? call_python : nullptr, &python);
     }
     busy_ = false;
-    arrays_.clear();
     if (!done || PyErr_Occurred()) throw nb::python_error();
     return true;
   }
@@ -95,8 +95,8 @@ class BoundTracker {
  private:
   nb::object problem_;
   std::unique_ptr<Tracker> tracker_;
-  bool busy_ = false;  // read and written with the GIL held
-  std::vector<Input<double>> arrays_;
+  bool busy_ = false;                         // read and written with the GIL held
+  std::vector<std::vector<double>> targets_;  // copied from the caller's arrays
   std::vector<const double *> pointers_;
 };
 

@@ -19,6 +19,8 @@ void bind_batch(nanobind::module_ &m);
 void bind_tracker(nanobind::module_ &m);
 void bind_distance_field(nanobind::module_ &m);
 void bind_collision(nanobind::module_ &m);
+void bind_mesh_check(nanobind::module_ &m);
 void bind_motion(nanobind::module_ &m);
+void bind_mesh_motion(nanobind::module_ &m);
 
 }  // namespace memetik

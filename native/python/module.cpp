@@ -21,5 +21,7 @@ NB_MODULE(_core, m) {
   memetik::bind_solve(m);
   memetik::bind_batch(m);
   memetik::bind_tracker(m);
+  memetik::bind_mesh_check(m);
   memetik::bind_motion(m);
+  memetik::bind_mesh_motion(m);
 }

@@ -25,7 +25,7 @@ class Predicates {
 
   // What the predicate says of a configuration; where it raises, `otherwise`, which ends the search.
   bool ask(nb::handle predicate, const double *q, bool otherwise) {
-    nb::gil_scoped_acquire acquire;
+    const AcquiredGil acquired;
     if (error_) return otherwise;
     try {
       return nb::cast<bool>(nb::bool_(predicate(to_numpy({q, q + dof_}))));
@@ -79,37 +79,42 @@ inline void check_threads(const SolveOptions &options) {
     throw std::invalid_argument("threads must lie in 1.." + std::to_string(kMostThreads) + ".");
 }
 
-// Targets and seed of one solve.
+// Targets and seed of one solve, copied from the caller's arrays.
 class TargetsAndSeed {
  public:
   // False where targets or seed have to be converted first, or told what is wrong with them.
   bool take(const Problem &problem, const nb::tuple &targets, const Input<double> &seed, SolveInputs &inputs) {
     const size_t dof = size_t(problem.view().dof);
     if (seed.ndim() != 1 || seed.shape(0) != dof || targets.size() != problem.targets().size()) return false;
-    for (size_t k = 0; k < dof; ++k)
-      if (!std::isfinite(seed.data()[k])) return false;
-    arrays_.reserve(targets.size());
+    size_t size = dof;
+    for (const TargetSpec &spec : problem.targets()) size += size_t(spec.size);
+    values_.resize(size);
     inputs.targets.reserve(targets.size());
+    double *next = std::copy(seed.data(), seed.data() + dof, values_.data());
+    for (size_t k = 0; k < dof; ++k)
+      if (!std::isfinite(values_[k])) return false;
     for (size_t k = 0; k < targets.size(); ++k) {
-      if (!nb::try_cast(targets[k], arrays_.emplace_back())) return false;
+      Input<double> target;
+      if (!nb::try_cast(targets[k], target)) return false;
       const TargetSpec &spec = problem.targets()[k];
-      if (arrays_.back().ndim() != size_t(spec.dimensions) || arrays_.back().size() != size_t(spec.size) ||
-          !clean(spec, arrays_.back().data()))
-        return false;
-      inputs.targets.push_back(arrays_.back().data());
+      if (target.ndim() != size_t(spec.dimensions) || target.size() != size_t(spec.size)) return false;
+      inputs.targets.push_back(next);
+      next = std::copy(target.data(), target.data() + target.size(), next);
+      if (!clean(spec, inputs.targets.back())) return false;
     }
-    seed_ = seed;
-    inputs.q = seed_.data();
+    inputs.q = values_.data();
     return true;
   }
 
+  // The seed, then target after target.
+  const std::vector<double> &values() const { return values_; }
+
  private:
-  std::vector<Input<double>> arrays_;
-  Input<double> seed_;
+  std::vector<double> values_;
 };
 
 inline bool has_signal() {
-  nb::gil_scoped_acquire acquire;
+  const AcquiredGil acquired;
   return PyErr_CheckSignals() != 0;
 }
 

@@ -16,7 +16,7 @@ constexpr double kSlack = 1.0 + 1e-9;
 
 bool is_within_limits(const Problem &problem, const double *q) {
   for (size_t k = 0; k < problem.lower().size(); ++k)
-    if (!std::isfinite(q[k]) || q[k] < problem.lower()[k] || q[k] > problem.upper()[k]) return false;
+    if (!(std::isfinite(q[k]) && q[k] >= problem.lower()[k] && q[k] <= problem.upper()[k])) return false;
   return true;
 }
 
@@ -76,7 +76,8 @@ bool measure(const SolveState &state, const std::vector<double> &q, std::vector<
     const double *d = instance.data.data() + joint.data;
     const double r = d[0] * (q[size_t(joint.entry)] - d[1]);
     double &error = errors[size_t(joint.term)];
-    error = std::hypot(error, std::max({0.0, r - d[3], d[2] - r}));
+    const double beyond = r > d[3] ? r - d[3] : r < d[2] ? d[2] - r : r == r ? 0.0 : r;
+    error = std::hypot(error, beyond);
   }
   return is_within_tolerance(view, errors.data());
 }

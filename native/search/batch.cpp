@@ -35,6 +35,10 @@ void solve_element(const BatchShared &shared, BatchElement &element, bool multis
   take(solve(problem, shared.options, inputs, shared.callbacks), element);
 }
 
+bool is_interrupted(const BatchShared &shared) {
+  return shared.callbacks.interrupted && shared.callbacks.interrupted();
+}
+
 // The memory that the multi-start of a chunk works on.
 struct ChunkMemory {
   std::vector<double> data, q, seeds, answers;
@@ -151,12 +155,13 @@ size_t chunk_of(const BatchShared &shared) { return shared.inputs.collision ? 4 
 void solve_chunk(const BatchShared &shared, BatchElement *elements, size_t count) {
   if (count == 0) return;
   if (!is_plain_pose(shared.problem, shared.options, shared.inputs, shared.callbacks) || elements[0].base) {
-    for (size_t k = 0; k < count; ++k) solve_element(shared, elements[k], true);
+    for (size_t k = 0; k < count && !is_interrupted(shared); ++k) solve_element(shared, elements[k], true);
     return;
   }
   static thread_local ChunkMemory memory;
   PoseChunk(shared, elements, count, memory).solve();
   for (size_t k : memory.open) {
+    if (is_interrupted(shared)) return;
     BatchElement &element = elements[k];
     const double seconds = element.seconds;
     const int64_t evaluations = element.evaluations, starts = element.starts;

@@ -33,7 +33,7 @@ struct BatchShared {
 size_t chunk_of(const BatchShared &shared);
 
 // Solves elements one after the other, each as `solve` does; targets of the pose of one link go through their
-// multi-start side by side.
+// multi-start side by side. Elements that are left when the caller wants to stop have no success.
 void solve_chunk(const BatchShared &shared, BatchElement *elements, size_t count);
 
 }  // namespace memetik

@@ -1,6 +1,7 @@
 // Evaluations for tests and for methods outside the core. Included by kernels only.
 #pragma once
 
+#include "goals/contact_terms_lanes.h"
 #include "goals/evaluate_lanes.h"
 #include "search/contact_search_lanes.h"
 #include "search/search_kernel.h"

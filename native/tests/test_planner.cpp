@@ -27,10 +27,40 @@ class Wall final : public MotionQuery {
     }
     return true;
   }
+  bool is_edge_proved(const double *, const double *) override { return true; }
   int64_t checks() const override { return checks_; }
 
  private:
   double low_, high_;
+  int64_t checks_ = 0;
+};
+
+// The unit square without a thin disc, of which a search sees nothing unless a sample falls into it.
+class ThinDisc final : public MotionQuery {
+ public:
+  explicit ThinDisc(double radius) : radius_(radius) {}
+
+  bool is_free(const double *q) override {
+    ++checks_;
+    return std::hypot(q[0] - 0.5, q[1] - 0.1) > radius_;
+  }
+  bool is_edge_free(const double *a, const double *b) override {
+    for (int k = 0; k <= 4; ++k) {
+      const double t = k / 4.0, q[2] = {a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])};
+      if (!is_free(q)) return false;
+    }
+    return true;
+  }
+  bool is_edge_proved(const double *a, const double *b) override {
+    ++checks_;
+    const double x = b[0] - a[0], y = b[1] - a[1], square = x * x + y * y;
+    const double t = square > 0 ? std::clamp(((0.5 - a[0]) * x + (0.1 - a[1]) * y) / square, 0.0, 1.0) : 0.0;
+    return std::hypot(a[0] + t * x - 0.5, a[1] + t * y - 0.1) > radius_;
+  }
+  int64_t checks() const override { return checks_; }
+
+ private:
+  double radius_;
   int64_t checks_ = 0;
 };
 
@@ -128,6 +158,48 @@ TEST_CASE("joints of no width stay") {
   }
 }
 
+TEST_CASE("a path that is free at samples only is repaired until it is proved") {
+  for (const double goal : {0.9, 0.85}) {
+    ThinDisc disc(0.02);
+    PathRequest asked = request("rrtconnect", {goal, 0.1});
+    asked.range = 0.1;
+    asked.prove = false;
+    const PathResult sampled = search_path(disc, asked);
+    REQUIRE(sampled.end == PlannerEnd::found);
+    asked.prove = true;
+    const PathResult found = search_path(disc, asked);
+    REQUIRE(found.end == PlannerEnd::found);
+    bool all = true;
+    for (size_t i = 0; i + 2 < sampled.points.size(); i += 2)
+      all = all && disc.is_edge_proved(&sampled.points[i], &sampled.points[i + 2]);
+    CHECK((found.repairs > 0) == !all);
+    CHECK(found.points.front() == 0.1);
+    CHECK(found.points[found.points.size() - 2] == goal);
+    for (size_t i = 0; i + 2 < found.points.size(); i += 2)
+      CHECK(disc.is_edge_proved(&found.points[i], &found.points[i + 2]));
+    CHECK(length(found.points) < 1.2);
+    CHECK(search_path(disc, asked).points == found.points);
+  }
+}
+
+TEST_CASE("a path that cannot be proved within its bounds is told apart from one that was not found") {
+  ThinDisc disc(0.02);
+  PathRequest asked = request("rrtconnect", {0.85, 0.1});
+  asked.lower[1] = asked.upper[1] = 0.1;  // the only motion leads through the disc, between samples
+  asked.checks = 5'000;
+  const PathResult found = search_path(disc, asked);
+  CHECK(found.end == PlannerEnd::unproved);
+}
+
+TEST_CASE("of several goals the one with the quickest motion is taken where velocities are known") {
+  Wall wall(0.75, 0.85);
+  PathRequest asked = request("rrtconnect", {0.9, 0.1, 0.9, 0.85});
+  asked.velocity = {1.0, 1.0};
+  const PathResult found = search_path(wall, asked);
+  REQUIRE(found.end == PlannerEnd::found);
+  CHECK(found.goal == 1);
+}
+
 TEST_CASE("requests that do not fit together are refused") {
   Wall wall(0.0, 1.0);
   const auto refused = [&](auto change) {
@@ -148,6 +220,7 @@ TEST_CASE("shortcuts keep both ends, stay free and never lengthen the path") {
   for (uint64_t seed = 0; seed < 8; ++seed) {
     PathRequest asked = request("rrtconnect");
     asked.seed = seed;
+    asked.simplify = false;
     const PathResult found = search_path(wall, asked);
     REQUIRE(found.end == PlannerEnd::found);
     ShortcutRequest shortcut;

@@ -3,6 +3,7 @@
 from memetik import doctor as doctor
 from memetik import errors as errors
 from memetik import goals as goals
+from memetik._core import StopFlag as StopFlag
 from memetik.collision.context import CollisionContext as CollisionContext
 from memetik.collision.exact import CollisionModel as CollisionModel
 from memetik.collision.exact import Contact as Contact
@@ -121,6 +122,12 @@ from memetik.robot.robot import Robot as Robot
 from memetik.robot.robot import combine as combine
 from memetik.robot.robot import load_robot as load_robot
 from memetik.robot.robot import robot_from_dh as robot_from_dh
+from memetik.ros.driver import RosDriver as RosDriver
+from memetik.ros.messages.cdr import CodecError as CodecError
+from memetik.ros.messages.types import Message as Message
+from memetik.ros.recordings.recording import Recording as Recording
+from memetik.ros.recordings.recording import RecordingDriver as RecordingDriver
+from memetik.ros.recordings.trajectories import load_trajectory as load_trajectory
 from memetik.scene.scene import Scene as Scene
 from memetik.scene.scene import SceneSnapshot as SceneSnapshot
 from memetik.scene.scene_object import MeshArrays as MeshArrays

@@ -48,7 +48,7 @@ def test_a_few_targets_of_the_leg_are_solved_and_the_bar_holds(script):
     [
         ("full_body", ["--targets", "5"]),
         ("chains", ["--targets", "10", "--joints", "6", "30"]),
-        ("preferences", ["--targets", "1"]),
+        ("soft_goals", ["--targets", "1"]),
     ],
 )
 def test_scripts_run_on_a_few_targets(script, tmp_path, monkeypatch, name, arguments):

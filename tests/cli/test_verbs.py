@@ -31,15 +31,15 @@ def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProces
 
 
 def test_help_lists_every_verb_and_each_verb_takes_json():
-    from memetik.cli.app import VERBS
-    from memetik.cli.options import command
+    from memetik.cli.app import VERBS, load_verb
 
     listed = run("--help").stdout
     for verb in VERBS:
         assert verb in listed
-    import inspect
-
-    assert all("as_json" in inspect.signature(command(verb)).parameters for verb in VERBS.values())
+        made = load_verb(verb)
+        assert made.help == VERBS[verb]
+        for command in getattr(made, "commands", {verb: made}).values():
+            assert "as_json" in {parameter.name for parameter in command.params} or hasattr(command, "commands")
 
 
 def test_help_imports_nothing_heavy():
@@ -167,3 +167,21 @@ def test_json_that_is_nested_too_deeply_is_a_sentence(tmp_path):
         assert done.returncode == 2
         assert "nested too deeply" in done.stderr
         assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_program_alone_shows_three_things_to_try_that_are_verbs():
+    told = run()
+    assert told.returncode == 0
+    from memetik.cli.app import VERBS
+
+    named = [line.split()[1] for line in told.stdout.splitlines() if line.startswith("  memetik ")]
+    assert len(named) == 3
+    assert set(named) <= set(VERBS)
+    assert max(map(len, told.stdout.splitlines())) <= 80
+
+
+def test_the_version_is_told_with_what_a_report_needs():
+    told = run("--version")
+    assert told.returncode == 0
+    assert told.stdout.startswith(f"memetik {mk.__version__}\n")
+    assert np.__version__ in told.stdout

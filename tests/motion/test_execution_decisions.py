@@ -350,10 +350,11 @@ def test_after_the_whole_way_only_the_last_step_is_left(gantry, way):
     np.testing.assert_allclose(found.trajectory.end, way.end)
 
 
-def test_limits_of_a_recovery_are_the_robots_and_have_a_default(gantry, turntable, way):
+def test_limits_of_a_recovery_are_the_robots_at_the_speed_of_the_way_and_have_a_default(gantry, turntable, way):
     velocity, acceleration = Recovery(gantry, None, gantry.joint_names).limits(way)
-    np.testing.assert_array_equal(velocity, gantry.velocity)
-    np.testing.assert_array_equal(acceleration, gantry.acceleration)
+    share = (way.peaks(1) / gantry.velocity).max()
+    np.testing.assert_allclose(velocity, share * gantry.velocity)
+    np.testing.assert_allclose(acceleration, (way.peaks(2) / gantry.acceleration).max() * gantry.acceleration)
     resting = Trajectory.resting(way.joint_names, way.start)
     velocity, acceleration = Recovery(None, None, way.joint_names).limits(resting)
     assert (velocity > 0.0).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,16 @@ from memetik.motion.planning.endpoint_repair import NEAR, EndpointRepair
 from memetik.motion.planning.free_space import CheckerSpace, OpenSpace, SceneSpace, space_for
 from memetik.motion.planning.goal_configurations import DISTINCT, find_configurations
 from memetik.motion.planning.ompl_planners import ompl_names, ompl_planner
-from memetik.motion.planning.paths import GoalSet, PathProblem, find_path, path_cost, planner_names, shorten
+from memetik.motion.planning.paths import (
+    GoalSet,
+    PathOptions,
+    PathProblem,
+    Share,
+    find_path,
+    path_cost,
+    planner_names,
+    shorten,
+)
 
 A, B = np.array([-1.0, 0.0]), np.array([1.0, 0.0])
 
@@ -132,7 +142,7 @@ def test_a_path_that_a_closer_look_refuses_is_searched_again(gantry):
     assert found.success
     for a, b in pairwise(found.points):
         assert not Foil().collides(a + np.linspace(0.0, 1.0, 20_000)[:, None] * (b - a)).any()
-    assert any("asked more densely" in line for line in found.tried)
+    assert any("free at samples only, and replaced" in line for line in found.tried)
 
 
 @pytest.mark.parametrize("goals", [np.zeros((0, 2)), np.full((1, 2), np.nan), np.zeros((1, 3))])
@@ -272,7 +282,7 @@ def test_a_planner_of_ompl_says_which_goal_it_reached_and_moves_no_joint_that_st
     problem = PathProblem(
         CheckerSpace(gantry, Gate(gap=-0.5)), A, goals, np.array([-2.0, 0.0]), np.array([2.0, 0.0]), np.ones(2)
     )
-    found = ompl_planner("RRTConnect")(problem, 10.0, 0, 2.0)
+    found = ompl_planner("RRTConnect")(problem, Share(10.0), PathOptions(time.perf_counter() + 10.0))
     assert found.success
     assert found.goal in (0, 1)
     np.testing.assert_array_equal(found.points[-1], goals[found.goal])
@@ -297,7 +307,7 @@ def test_a_planner_of_ompl_that_finds_nothing_says_so(gantry):
             return np.abs(np.asarray(q)[..., 0]) < 0.1
 
     problem = problem_of(CheckerSpace(gantry, Walled()), A, B)
-    found = ompl_planner("RRTConnect")(problem, 0.05, 0, 2.0)
+    found = ompl_planner("RRTConnect")(problem, Share(0.05), PathOptions(time.perf_counter() + 0.05))
     assert not found.success
     assert found.points is None
     assert found.reason == "no path found in time"

@@ -162,9 +162,10 @@ def test_an_unknown_planner_and_a_bad_request_are_refused(ur5):
         find_path(OpenSpace(ur5), np.stack([start, goal]), goal)
     limits = {"lower": ur5.lower, "upper": ur5.upper, "weights": np.ones(6)}
     with pytest.raises(ValueError, match="start must hold numbers that are finite"):
-        _core.search_path(bool, bool, _core.PathRequest(start=np.full(6, np.nan), goals=goal, **limits))
+        _core.search_path(bool, bool, bool, _core.PathRequest(start=np.full(6, np.nan), goals=goal, **limits))
+    short = _core.PathRequest(start=start, goals=goal, **{**limits, "upper": np.ones(5)})
     with pytest.raises(ValueError, match="upper must hold 6 numbers"):
-        _core.search_path(bool, bool, _core.PathRequest(start=start, goals=goal, **{**limits, "upper": np.ones(5)}))
+        _core.search_path(bool, bool, bool, short)
 
 
 def near_wall(robot: mk.Robot, gap: float) -> tuple[SceneSpace, np.ndarray]:

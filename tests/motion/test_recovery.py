@@ -181,3 +181,76 @@ def test_progress_ends_at_one_and_measurements_are_kept(ur5, motion):
     assert len(report.times) == len(report.positions) == len(report.references)
     np.testing.assert_allclose(report.positions, report.references, atol=1e-9)
     assert report.deviation < 1e-9
+
+
+def slow_plan(robot: mk.Robot, scene: mk.Scene | None, **options) -> mk.Plan:
+    goal = START + np.array([1.4, 0.2, -0.2, 0.0, 0.3, 0.5])
+    plan = mk.plan(robot, goal, scene=scene, start=START, velocity_scale=0.05, acceleration_scale=0.05, **options)
+    assert plan.success
+    return plan
+
+
+def fastest(report) -> np.ndarray:
+    steps, seconds = np.diff(report.positions, axis=0), np.diff(report.times)
+    return np.abs(steps[seconds > 0.0] / seconds[seconds > 0.0, None]).max(axis=0)
+
+
+def test_a_plan_carries_what_it_was_made_under(ur5):
+    scene = mk.Scene()
+    plan = slow_plan(ur5, scene, margin=0.01, rng=3)
+    made = plan.conditions
+    assert (made.scene, made.margin, made.self_collision, made.rng) == (scene, 0.01, True, 3)
+    np.testing.assert_allclose(made.limits.velocity, 0.05 * ur5.velocity)
+
+
+@pytest.mark.parametrize("as_plan", [True, False])
+def test_recovery_is_no_faster_than_the_plan(ur5, as_plan):
+    plan = slow_plan(ur5, mk.Scene())
+    driver = StopsEarly(ExactDriver(ur5, START), 0.4, times=1)
+    given = plan if as_plan else plan.trajectory
+    report = execute(given, driver, robot=ur5, background=False, tolerance=0.02).result()
+    assert report.success, report.explain()
+    assert (fastest(report) <= 0.05 * ur5.velocity * 1.01).all()
+
+
+def test_a_new_plan_on_the_way_is_no_faster_than_the_first_and_keeps_its_margin(ur5):
+    plan = slow_plan(ur5, mk.Scene(), margin=0.02)
+    scene = wall_between(ur5, plan.trajectory)
+    found = Recovery(ur5, scene, ur5.joint_names, plan.conditions).onwards(START, plan.trajectory, 0.0)
+    assert found.trajectory is not None, found.message
+    assert (found.trajectory.peaks(1) <= 0.05 * ur5.velocity * (1.0 + 1e-6)).all()
+    way = found.trajectory.at(np.linspace(0.0, found.trajectory.duration, 200))
+    alone = mk.CollisionModel(ur5, scene, self_collision=False)
+    assert alone.distance(way).min() >= 0.02 - 1e-6
+
+
+def test_the_scene_of_a_plan_is_watched_without_being_given_again(ur5):
+    scene = mk.Scene()
+    plan = slow_plan(ur5, scene)
+
+    class Appearing(ExactDriver):
+        def wait(self, seconds: float) -> None:
+            super().wait(seconds)
+            if self.state().time > 0.1 * plan.duration and "post" not in scene.snapshot().objects:
+                post = wall_between(ur5, plan.trajectory).snapshot().objects["post"]
+                scene.add_box("post", post.shape.size, post.pose)
+
+    driver = Appearing(ur5, START)
+    report = execute(plan, driver, background=False, tolerance=0.02).result()
+    assert report.success, report.explain()
+    assert report.recoveries == 1
+    assert not mk.CollisionModel(ur5, scene).collides(report.positions).any()
+
+
+def test_what_an_external_checker_knows_holds_for_recovery_too(ur5):
+    class Above:
+        def collides(self, q: np.ndarray) -> np.ndarray:
+            return np.asarray(q)[..., 2] > 1.7
+
+    plan = slow_plan(ur5, Above())
+    recovery = Recovery(ur5, plan.conditions.scene, ur5.joint_names, plan.conditions)
+    assert recovery.free(START[None])
+    high = START.copy()
+    high[2] = 1.8
+    assert not recovery.free(high[None])
+    assert recovery.onwards(high, plan.trajectory, 0.0).reason == "obstacle"

@@ -25,7 +25,7 @@ TOOLBOX = _package("rtbdata") / "xacro"
 EMPTY = "ur3.urdf"
 """An empty <robot> in example-robot-data."""
 DANGLING_MIMIC = "alex_psyonic_hands.urdf"
-"""Its finger joints mimic joints that do not exist."""
+"""Its finger joints mimic joints that do not exist, so that they move by themselves."""
 
 URDF_FILES = sorted(EXAMPLES.rglob("*.urdf")) + sorted(TOOLBOX.rglob("*.urdf"))
 GOOD_URDF_FILES = [path for path in URDF_FILES if path.name not in (EMPTY, DANGLING_MIMIC)]

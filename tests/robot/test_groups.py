@@ -42,8 +42,58 @@ def test_rigid_frames_beside_the_arm_do_not_end_it() -> None:
     assert robot.tip == "arm3"
 
 
-def test_a_limb_that_ends_in_several_frames_has_its_tip_where_they_part() -> None:
-    assert tree(*limb("base", "arm", 3), ("arm3", "tool", "fixed"), ("arm3", "sensor", "fixed")).tip == "arm3"
+def test_a_limb_that_ends_in_several_frames_has_its_tip_at_the_tool_else_where_they_part() -> None:
+    ends = ("arm3", "one", "fixed"), ("arm3", "two", "fixed")
+    assert tree(*limb("base", "arm", 3), *ends).tip == "arm3"
+    assert tree(*limb("base", "arm", 3), ("arm3", "frame", "fixed"), ("arm3", "camera", "fixed")).tip == "frame"
+    ordered = ("arm_hand_tcp", "tool0", "attachment_site", "eef", "flange")
+    for k, tool in enumerate(ordered):
+        frames = [("arm3", name, "fixed") for name in (*reversed(ordered[k:]), "one", "two")]
+        assert tree(*limb("base", "arm", 3), *frames).tip == tool
+
+
+def test_the_tool_frame_of_a_hand_with_fingers_is_its_tip() -> None:
+    fingers = [("palm", "left", "prismatic"), ("palm", "right", "prismatic"), ("palm", "hand_tcp", "fixed")]
+    assert tree(*limb("base", "arm", 6), ("arm6", "palm", "fixed"), *fingers).tip == "hand_tcp"
+
+
+HUMANOIDS = {
+    "g1": {"left_leg": 6, "right_leg": 6, "left_arm": 7, "right_arm": 7, "left_thumb": 3, "left_index": 2},
+    "icub": {"left_leg": 6, "right_leg": 6, "left_arm": 7, "right_arm": 7, "head": 3},
+    "talos": {"left_leg": 6, "right_leg": 6, "left_arm": 7, "right_arm": 7, "head": 2},
+    "romeo": {"left_leg": 6, "right_leg": 6, "left_arm": 7, "right_arm": 7},
+    "solo12": {"fl_leg": 3, "fr_leg": 3, "hl_leg": 3, "hr_leg": 3},
+    "anymal": {"lf_leg": 3, "rf_leg": 3, "lh_leg": 3, "rh_leg": 3},
+    "ur10": {"arm": 6},
+    "panda": {"arm": 7},
+    "xarm7": {"arm": 7},
+}
+
+
+@pytest.mark.parametrize("name", HUMANOIDS)
+def test_limbs_of_public_robots_are_groups_without_an_srdf(name: str) -> None:
+    robot = mk.load_robot(FILES[name], srdf=False)
+    found = {group: robot.group(group).dof for group in HUMANOIDS[name]}
+    assert found == HUMANOIDS[name]
+
+
+def test_a_limb_is_solved_as_a_group() -> None:
+    robot = mk.load_robot(FILES["g1"], srdf=False)
+    arm = robot.group("left_arm")
+    assert arm.tip == "left_hand_palm_link"
+    problem = mk.Problem(arm, [mk.Pose(arm.tip)])
+    assert problem.solve(arm.pose(arm.tip, 0.3 * arm.upper + 0.7 * arm.neutral), rng=0, timeout=1.0).success
+
+
+def test_limbs_of_the_same_name_are_called_after_their_tips() -> None:
+    robot = tree(*limb("base", "torso", 2), *limb("torso2", "one", 6), *limb("torso2", "two", 6))
+    assert robot.groups == ("one6", "two6")
+    assert robot.group("one6").dof == 6
+
+
+def test_stated_groups_take_the_place_of_limbs() -> None:
+    stated = Semantics(groups=(Group("mine", joints=("to_arm1",)),))
+    assert tree(*limb("base", "arm", 6), semantics=stated).groups == ("mine",)
 
 
 def test_two_arms_on_a_torso_are_two_tips_and_the_error_lists_them() -> None:
@@ -71,7 +121,8 @@ def test_a_group_given_by_joints_has_the_tip_of_its_limb() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "tip"), [("ur10", "wrist_3_link"), ("panda", "panda_hand"), ("kinova", "j2s6s200_link_6")]
+    ("name", "tip"),
+    [("ur10", "tool0"), ("panda", "panda_hand_tcp"), ("kinova", "j2s6s200_end_effector"), ("xarm7", "link_eef")],
 )
 def test_tips_of_public_arms_without_srdf(name: str, tip: str) -> None:
     assert mk.load_robot(FILES[name], srdf=False).tip == tip

@@ -366,3 +366,39 @@ def test_random_numbers_do_not_depend_on_those_of_earlier_solves(panda: Robot):
     for rng in ((0, 7), 5, (3, 1)):
         used.solve(target, seed=seed, evaluations=20_000, rng=rng)
     assert (used.solve(target, seed=seed, evaluations=20_000).q == fresh.q).all()
+
+
+ENDING = """
+import threading, time
+import numpy as np
+import memetik as mk
+robot = mk.load_robot("ur5")
+problem = mk.Problem(robot, [mk.Pose(robot.tip)])
+near = robot.pose(robot.tip, robot.random(1))
+tracker = mk.Tracker(problem)
+
+def loop(work):
+    while True:
+        work()
+
+for work in (lambda: problem.solve(near), lambda: tracker.step(near),
+             lambda: robot.pose(robot.tip, np.zeros((20000, 6))),
+             lambda: problem.solve(near, valid=lambda q: False, timeout=1.0)):
+    threading.Thread(target=loop, args=(work,), daemon=True).start()
+time.sleep(0.2)
+"""
+
+
+def test_daemon_threads_inside_the_core_let_the_interpreter_end():
+    ended = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.clock
+def test_ctrl_c_ends_a_batch_within_an_element(problem: Problem):
+    targets, timeout = np.stack([mk.transform((3.0, 0.0, 0.0))] * 64), 0.1
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        problem.solve(targets, timeout=timeout)
+    assert time.monotonic() - begin < 20 * timeout  # all of them take 64

@@ -83,6 +83,16 @@ def test_another_robot_has_its_own_sliders_and_gizmos(studio: Studio) -> None:
     assert studio.robot_view.robot.name == "panda"
 
 
+def test_what_a_reader_left_out_is_shown(studio: Studio, tmp_path) -> None:
+    text = '<robot name="arm"><link name="base"/><link name="a"><collision/></link>'
+    joint = '<joint name="j" type="continuous"><parent link="base"/><child link="a"/></joint></robot>'
+    (tmp_path / "arm.urdf").write_text(text + joint)
+    ask(studio, lambda: studio.session.use_robot(str(tmp_path / "arm.urdf")))
+    shown = panel_of(studio, FilePanel)._notes.content
+    assert "A &lt;collision&gt; of &lt;link&gt;" in shown
+    assert "does not collide" in shown
+
+
 def test_the_solver_that_was_chosen_is_saved_loaded_and_copied(studio: Studio, tmp_path, monkeypatch) -> None:
     panel = panel_of(studio, PosePanel)
     assert (panel._method.value, panel._timeout.value) == ("memetic", "20")

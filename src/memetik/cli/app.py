@@ -1,54 +1,104 @@
 """The program `memetik`: verbs put together, errors told in a line.
 
-A verb's module imports what it needs inside its function, so that `memetik --help` stays quick.
+The verb NAME is the function of that name in `memetik.cli.NAME`, or a group of verbs. Its module is imported when the
+verb is called, so that `memetik --help` stays quick.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import platform
 import sys
-from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from memetik.cli import bench, demo, doctor, fk, plan, reach, robots, run, setup, solve, studio, tune
-from memetik.cli.goal_words import GoalCommand
-from memetik.cli.options import command
+from memetik import __version__
 from memetik.errors import MemetikError
 
-VERBS: dict[str, Callable[..., Any]] = {
-    "robots": robots.robots,
-    "doctor": doctor.doctor,
-    "setup": setup.setup,
-    "fk": fk.fk,
-    "solve": solve.solve,
-    "reach": reach.reach,
-    "plan": plan.plan,
-    "tune": tune.tune,
-    "studio": studio.studio,
-    "run": run.run,
-    "demo": demo.demo,
+VERBS = {
+    "robots": "List the bundled robots.",
+    "doctor": "Check a robot description. Exit code 1 if it has errors.",
+    "setup": "Bring up a new arm: check it, find out what planning needs, try it, write one file that load_robot reads."
+    " Exit code 0 if every stage went well, 1 if one did not.",
+    "fk": "Forward kinematics: poses of links, in metres and radians, in the world's frame.",
+    "solve": "Find a configuration that meets the goals. Exit code 0 if there is one, 1 if none was found, 2 for bad "
+    "input.",
+    "reach": "Study the reach of a robot: over a surface, over base placements, or over its whole workspace.",
+    "plan": "Plan a motion. Exit code 0 if there is one, 1 if none was found, 2 for bad input.",
+    "tune": "Tune a method's parameters on a scenario.",
+    "studio": "Open the studio and print its address. Ctrl-C ends it. Files are read and written below this folder "
+    "only.",
+    "run": "Run a task. Exit code 0 if all of it was done and every object is where it should be, 1 if not.",
+    "ros": "Join a ROS 2 graph: IK, FK, validity and planning services under MoveIt's names, a goal topic, streaming.",
+    "demo": "Solve random reachable targets on five robots and inside a tank, show how fast and how often, draw a "
+    "picture.",
+    "bench": "Compare solvers, scenes and robots.",
 }
+"""The verbs and what `memetik --help` says of them."""
+
+
+class _Verbs(TyperGroup):
+    """Lists the verbs by their help texts, and loads the one that is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, listed if name is None else load_verb(name), rest
+
+
+def load_verb(name: str) -> Any:
+    """The command that typer makes of a verb."""
+    from memetik.cli.options import add_command
+
+    verb = getattr(import_module(f"memetik.cli.{name}"), name)
+    if not isinstance(verb, typer.Typer):
+        alone = typer.Typer(add_completion=False)
+        add_command(alone, name, verb)
+        verb = alone
+    command = typer.main.get_command(verb)
+    command.help = VERBS[name]
+    return command
+
 
 app = typer.Typer(
     name="memetik",
+    cls=_Verbs,
     help="Robot configurations from goals: inverse kinematics for any kinematic tree.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _name, _verb in VERBS.items():
-    app.command(_name, cls=GoalCommand if _name in ("solve", "plan") else None)(command(_verb))
-app.add_typer(bench.bench, name="bench")
+for _name, _text in VERBS.items():
+    app.command(_name, help=_text)(lambda: None)
+
+
+TO_TRY = """Three things to try:
+
+  memetik demo
+      solves thousands of targets on five robots, and draws a picture
+  memetik solve panda --pose panda_hand 0.4 0.1 0.5 3.14 0 0
+      finds joint values for a pose of the hand
+  memetik studio panda
+      drag the hand in a browser (needs the extra memetik[studio])
+
+memetik --help lists every verb; memetik VERB --help says what it takes."""
 
 
 @app.callback()
 def _options(
+    context: typer.Context,
     verbose: bool = typer.Option(False, "--verbose", "-v", help="Show diagnostics of the readers and solvers."),
+    version: bool = typer.Option(False, "--version", help="Print the versions of memetik, Python and numpy, and end."),
 ) -> None:
+    if version:
+        print(_versions())
+        raise typer.Exit()
+    if context.invoked_subcommand is None:
+        print(TO_TRY)
+        raise typer.Exit()
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.ERROR,
         format="%(levelname)s %(name)s: %(message)s",
@@ -56,11 +106,24 @@ def _options(
     )
 
 
+def _versions() -> str:
+    import numpy
+
+    from memetik import _core
+
+    sets = ", ".join(_core.architectures())
+    return f"""memetik {__version__}
+Python {platform.python_version()}, numpy {numpy.__version__}, {platform.system()} {platform.machine()}
+instruction sets: {sets}"""
+
+
 def main() -> None:
     """Run the program. Errors of memetik end in one line and exit code 2, without a traceback."""
     try:
+        from memetik.cli.options import argument_words
+
         try:
-            app()
+            app(args=argument_words(sys.argv[1:]))
         finally:
             sys.stdout.flush()
     except MemetikError as error:

@@ -5,22 +5,38 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
+from memetik.bench.peers.environments import install, peer_states
+from memetik.bench.report.compare import compare
+from memetik.bench.report.export import export_results
+from memetik.bench.report.summary import RunSummary, distinctions, recorded_settings, summary
+from memetik.bench.run.runner import run as run_benchmark
+from memetik.bench.run.sample import Choice, sample_mesh
+from memetik.bench.run.spec import Spec, load_spec, solver_spec
+from memetik.bench.run.store import Store, merge_stores
+from memetik.bench.scenarios import SCENARIOS
+from memetik.bench.scenarios.build import shown_name
 from memetik.cli.bench_report import report
 from memetik.cli.bench_tables import print_columns, print_runs, with_settings
-from memetik.cli.options import JSON_OPTION, argument, command, json_option, option, rng_option
+from memetik.cli.goal_words import split
+from memetik.cli.options import (
+    JSON_OPTION,
+    add_command,
+    argument,
+    arguments_option,
+    json_option,
+    option,
+    rng_option,
+)
 from memetik.cli.output import print_json, print_table
+from memetik.errors import InvalidInputError
+from memetik.files.named_values import as_number
 from memetik.geometry.formats import MESH_NAMES
 from memetik.progress import TerminalRunProgress
 
-if TYPE_CHECKING:
-    from memetik.bench.report.summary import RunSummary
-    from memetik.bench.run.spec import Spec
-
-bench = typer.Typer(help="Compare solvers, scenes and robots.", no_args_is_help=True)
+bench = typer.Typer(no_args_is_help=True, add_completion=False)
 peers = typer.Typer(help="Solvers of others: which are there, and how to get the rest.", invoke_without_command=True)
 bench.add_typer(peers, name="peers")
 bench.command()(report)
@@ -32,6 +48,7 @@ STORE = typer.Argument(..., help="A store of results.", show_default=False)
 class BenchOptions:
     spec: str | None = argument(None, "A TOML file, or a bundled one: quick, suite, soak.", show_default=False)
     robot: list[str] = option([], "A robot; robot:group is a part. Repeatable.", "--robot", "-r")
+    arg: list[str] = arguments_option()
     scenario: list[str] = option([], "A scenario, or a scenario's file. Repeatable.", "--scenario", "-s")
     solver: list[str] = option([], "A method, a peer, or adapter.py:Class. Repeatable.", "--solver", "-m")
     targets: int | None = option(None, "Targets for each scenario.", "--targets", "-n", show_default="200")
@@ -55,8 +72,6 @@ class BenchOptions:
 
     def chosen(self) -> Spec:
         """The specification with what the options change in it."""
-        from memetik.bench.run.spec import Spec, load_spec, solver_spec
-
         names = ("targets", "trials", "rejection", "reachability", "evaluations", "seed", "jobs", "memory", "grace",
                  "budget")  # fmt: skip
         chosen = (load_spec(self.spec) if self.spec else Spec()).updated(
@@ -71,10 +86,6 @@ class BenchOptions:
 
 def run(options: BenchOptions) -> None:
     """Run solvers on robots in scenarios. Nothing is asked twice: the same command goes on where it was stopped."""
-    from memetik.bench.report.summary import summary
-    from memetik.bench.run.runner import run as run_benchmark
-    from memetik.bench.run.store import Store
-
     store, chosen, outcome = options.store, options.chosen(), None
     try:
         with TerminalRunProgress() as progress:
@@ -105,15 +116,12 @@ def run(options: BenchOptions) -> None:
         raise typer.Exit(130)
 
 
-bench.command("run")(command(run))
+add_command(bench, "run", run)
 
 
 @bench.command("ls")
 def list_runs(store: Path = STORE, as_json: bool = JSON_OPTION) -> None:
     """List the runs of a store."""
-    from memetik.bench.report.summary import distinctions, recorded_settings
-    from memetik.bench.run.store import Store
-
     with Store(store, must_exist=True) as opened:
         runs = opened.runs()
     settings = distinctions(runs)
@@ -149,9 +157,6 @@ def show(
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Show what came of the runs: share solved, times, what was claimed wrongly, and the machines."""
-    from memetik.bench.report.summary import summary
-    from memetik.bench.run.store import Store
-
     with Store(store, must_exist=True) as opened:
         lines = summary(opened, robots=robot or None, scenarios=scenario or None, solvers=solver or None)
         machines, versions = opened.machines(), opened.versions()
@@ -174,8 +179,6 @@ def diff(
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Compare two stores run by run, or two solvers of one store, target by target."""
-    from memetik.bench.report.compare import compare
-
     rows = compare(first, second, solver)
     if as_json:
         print_json("memetik.bench.diff/1", {"comparisons": [vars(row) for row in rows]})
@@ -207,9 +210,6 @@ def export(
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Write all results as a table: one row for each target, solver and trial."""
-    from memetik.bench.report.export import export_results
-    from memetik.bench.run.store import Store
-
     with Store(store, must_exist=True) as opened:
         count = export_results(opened, output)
     if as_json:
@@ -225,8 +225,6 @@ def merge(
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Put the results of other stores into one. What it has already stays as it is."""
-    from memetik.bench.run.store import merge_stores
-
     counts = merge_stores(store, others)
     if as_json:
         print_json("memetik.bench.merge/1", {"store": str(store), "merged": counts})
@@ -253,8 +251,6 @@ class SampleOptions:
 
 def sample(options: SampleOptions) -> None:
     """Make targets on chosen surfaces of a mesh: points with normals, as REACH keeps them."""
-    from memetik.bench.run.sample import Choice, sample_mesh
-
     choice = Choice(options.facing, options.angle, options.within, options.side)
     asked = {name: getattr(options, name) for name in ("even", "seed", "robot", "scale")}
     report = sample_mesh(options.mesh, options.output, options.count, choice, **asked)
@@ -269,14 +265,12 @@ def sample(options: SampleOptions) -> None:
         print(f"Run them: memetik bench run --scenario {report['scenario']} --solver memetic")
 
 
-bench.command("sample")(command(sample))
+add_command(bench, "sample", sample)
 
 
 @bench.command("scenarios")
 def list_scenarios(as_json: bool = JSON_OPTION) -> None:
     """List the built-in scenarios."""
-    from memetik.bench.scenarios import SCENARIOS
-
     if as_json:
         facts = [{"name": k, "argument": r.argument, "summary": r.summary} for k, r in SCENARIOS.items()]
         print_json("memetik.bench.scenarios/1", {"scenarios": facts})
@@ -290,8 +284,6 @@ def list_peers(context: typer.Context, as_json: bool = JSON_OPTION) -> None:
     """List the solvers of others: which are there, and how to get the rest."""
     if context.invoked_subcommand is not None:
         return
-    from memetik.bench.peers.environments import peer_states
-
     states = peer_states()
     if as_json:
         print_json("memetik.bench.peers/1", {"peers": states})
@@ -312,8 +304,6 @@ def install_peer(
     names: list[str] = typer.Argument(..., help="Peers, or 'all'.", show_default=False), as_json: bool = JSON_OPTION
 ) -> None:
     """Install peers, each in an environment of its own in the cache folder."""
-    from memetik.bench.peers.environments import install
-
     installed = install(names, say=lambda text: print(text, file=sys.stderr))
     if as_json:
         print_json("memetik.bench.peers.install/1", {"peers": installed})
@@ -324,10 +314,6 @@ def install_peer(
 
 def _two_numbers(text: str | None, option: str) -> tuple[float, ...] | None:
     """Two numbers from an option, None where it is not given."""
-    from memetik.cli.goal_words import split
-    from memetik.errors import InvalidInputError
-    from memetik.files.named_values import as_number
-
     if text is None:
         return None
     words = split(text)
@@ -337,8 +323,6 @@ def _two_numbers(text: str | None, option: str) -> tuple[float, ...] | None:
 
 
 def _asked_for(line: RunSummary, spec: Spec) -> bool:
-    from memetik.bench.scenarios.build import shown_name
-
     labels = {s.label or s.name for s in spec.solvers} | {s.name for s in spec.solvers}
     names = {label.rpartition(":")[2] for label in labels}
     known = line.label in labels | names or line.label.partition(" (")[0] in labels | names

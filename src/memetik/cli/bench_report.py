@@ -6,6 +6,9 @@ from pathlib import Path
 
 import typer
 
+from memetik.bench.report.plots_style import PlotStyle, read_style
+from memetik.bench.report.report import terminal_tables, write_report
+from memetik.bench.run.store import Store
 from memetik.cli.options import JSON_OPTION
 from memetik.cli.output import check_outputs, print_files, print_json, print_table
 from memetik.progress import status
@@ -24,10 +27,6 @@ def report(
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Report what came of the runs: curves, tables, views, and what a difference is worth."""
-    from memetik.bench.report.plots_style import PlotStyle, read_style
-    from memetik.bench.report.report import terminal_tables, write_report
-    from memetik.bench.run.store import Store
-
     check_outputs(output, (".html", ".htm", ".pdf", ""))
     style = read_style(config) if config is not None else PlotStyle()
     style = style.narrowed(robot, scenario, solver)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from memetik.bench.report.summary import RunSummary
 from memetik.cli.output import print_table
-
-if TYPE_CHECKING:
-    from memetik.bench.report.summary import RunSummary
 
 
 def print_runs(lines: Sequence[RunSummary]) -> None:

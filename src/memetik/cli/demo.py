@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import time
 from typing import Any
 
+import numpy as np
+
+import memetik as mk
+from memetik.bench.report.viewer import link_poses, opened, placed, robot_parts, scene_parts
+from memetik.bench.report.viewer_image import draw_parts, save_png
+from memetik.bench.scenarios.surroundings import allow_touch, hydrogen_tank
 from memetik.cli.options import OutputOptions
 from memetik.cli.output import print_json, print_table
 from memetik.progress import track
@@ -17,7 +25,6 @@ _SEEDED = 7
 
 
 def demo(options: OutputOptions) -> None:
-    """Solve random reachable targets on five robots and inside a tank, show how fast and how often, draw a picture."""
     rows = [_measure(*case) for case in track(_cases(), "solving")]
     tank = _reach_into_tank(None if options.as_json else PICTURE)
     if options.as_json:
@@ -51,17 +58,8 @@ def demo(options: OutputOptions) -> None:
 
 def _reach_into_tank(picture: str | None) -> dict[str, Any] | None:
     """Targets inside the tank, each from a random configuration; None where geometry cannot be checked."""
-    import importlib.util
-
     if importlib.util.find_spec("coal") is None:
         return None
-    import numpy as np
-
-    import memetik as mk
-    from memetik.bench.report.viewer import link_poses, opened, placed, robot_parts, scene_parts
-    from memetik.bench.report.viewer_image import draw_parts, save_png
-    from memetik.bench.scenarios.surroundings import allow_touch, hydrogen_tank
-
     robot, tank = mk.load_robot("elise"), hydrogen_tank(count=_TANK_TARGETS, rng=_SEEDED)
     scene = allow_touch(tank, ["tip"])
     problem = mk.Problem(robot, [mk.Pose("tip")], scene=scene)
@@ -95,12 +93,6 @@ def _cases() -> list[tuple[str, str | None, tuple[str, ...]]]:
 
 def _measure(name: str, group: str | None, links: tuple[str, ...]) -> dict[str, Any]:
     """Solves a batch on this machine, now."""
-    import time
-
-    import numpy as np
-
-    import memetik as mk
-
     robot = mk.load_robot(name) if group is None else mk.load_robot(name).group(group)
     problem = mk.Problem(robot, [mk.Pose(link) for link in links])
     rng = np.random.default_rng(_SEEDED)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import typer
 
-from memetik.cli.options import argument, json_option, option, search_path_option
+from memetik.cli.options import argument, arguments_option, json_option, option, search_path_option
 from memetik.cli.output import print_json
-
-if TYPE_CHECKING:
-    from memetik.robot.findings import Finding
+from memetik.doctor import diagnose
+from memetik.robot.findings import Finding
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
@@ -22,15 +21,13 @@ class DoctorOptions:
     file: str = argument(..., "URDF, xacro or MJCF file, or the name of a bundled robot.", metavar="FILE")
     srdf: str | None = option(None, "SRDF file; one beside FILE is found by itself.")
     search_path: list[str] = search_path_option()
+    arg: list[str] = arguments_option()
     samples: int = option(2000, "Configurations that are checked for contacts; 0 leaves that out.", min=0)
     quiet: bool = option(False, "Leave out infos.", "--quiet", "-q")
     as_json: bool = json_option()
 
 
 def doctor(options: DoctorOptions) -> None:
-    """Check a robot description. Exit code 1 if it has errors."""
-    from memetik.doctor import diagnose
-
     findings = diagnose(options.file, srdf=options.srdf, search_path=options.search_path, samples=options.samples)
     if options.quiet:
         findings = [finding for finding in findings if finding.severity != "info"]
@@ -44,8 +41,6 @@ def doctor(options: DoctorOptions) -> None:
 
 
 def _print_findings(file: str, findings: list[Finding]) -> None:
-    import sys
-
     from rich.console import Console
     from rich.text import Text
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from memetik.cli.options import json_option, option, robot_argument, search_path_option
+import numpy as np
+from numpy.typing import ArrayLike
+
+import memetik as mk
+from memetik.cli.options import arguments_option, json_option, option, robot_argument, search_path_option
 from memetik.cli.output import print_json, print_table
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike
-
-    from memetik.robot.robot import Robot
+from memetik.errors import InvalidInputError
+from memetik.files.named_values import as_numbers, named_values
+from memetik.files.schema import parse_table, read_table
+from memetik.robot.robot import Robot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,13 +28,11 @@ class FkOptions:
         None, 'JSON file ("-" for standard input) with "q" (one or many) or "joints", and "links".', "--input"
     )
     search_path: list[str] = search_path_option()
+    arg: list[str] = arguments_option()
     as_json: bool = json_option()
 
 
 def fk(options: FkOptions) -> None:
-    """Forward kinematics: poses of links, in metres and radians, in the world's frame."""
-    import memetik as mk
-
     robot = mk.load_robot(options.robot, search_path=options.search_path)
     stated = _read_json(options.read) if options.read else {}
     q = _configuration(robot, options, stated)
@@ -46,16 +46,12 @@ def fk(options: FkOptions) -> None:
 
 
 def _read_json(path: str) -> dict[str, Any]:
-    from memetik.files.schema import parse_table, read_table
-
     table = parse_table(sys.stdin.read(), "json", "the input") if path == "-" else read_table(path, "the file", "json")
     return dict(table.data)
 
 
 def _configuration(robot: Robot, options: FkOptions, stated: dict[str, Any]) -> np.ndarray:
     """Given values of all joints, or those of some with the others in the middle of their limits."""
-    from memetik.files.named_values import as_numbers, named_values
-
     if options.q is not None:
         return _as_rows(options.q.replace(",", " ").split(), "--q", robot)
     if "q" in stated:
@@ -65,10 +61,6 @@ def _configuration(robot: Robot, options: FkOptions, stated: dict[str, Any]) -> 
 
 
 def _as_rows(values: ArrayLike, what: str, robot: Robot) -> np.ndarray:
-    import numpy as np
-
-    from memetik.errors import InvalidInputError
-
     try:
         q = np.array(values, dtype=float)
     except (TypeError, ValueError):

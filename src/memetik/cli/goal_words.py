@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
 from typer.core import TyperCommand
 
 from memetik.errors import InvalidInputError
 from memetik.files.named_values import as_number, as_numbers, named_values
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike
-
-    from memetik.goals.base import Goal
-    from memetik.robot.robot import Robot
+from memetik.files.schema import parse_table
+from memetik.geometry.transforms import transform
+from memetik.goals.base import Goal
+from memetik.goals.direction import AlignAxis
+from memetik.goals.pose import Orientation, Pose, Position
+from memetik.robot.robot import Robot
+from memetik.solve.problem_file import goal_from_dict
 
 GOAL_OPTIONS = ("--pose", "--position", "--orientation", "--align")
 
@@ -46,9 +48,6 @@ def joined(args: Sequence[str]) -> list[str]:
 
 def option_goals(pose: list[str], position: list[str], orientation: list[str], align: list[str]) -> list[Goal]:
     """Goals in the order of their options."""
-    from memetik.goals.direction import AlignAxis
-    from memetik.goals.pose import Orientation, Pose, Position
-
     goals: list[Goal] = []
     for words in pose:
         link, numbers = _link_and_numbers(words, "--pose", (3, 6, 7), "x y z, then roll pitch yaw or a quaternion")
@@ -64,9 +63,6 @@ def option_goals(pose: list[str], position: list[str], orientation: list[str], a
 
 def json_goals(texts: list[str]) -> list[Goal]:
     """Goals from JSON texts."""
-    from memetik.files.schema import parse_table
-    from memetik.solve.problem_file import goal_from_dict
-
     tables = (parse_table(text, "json", f"--goal {text!r:.60}", located=False) for text in texts)
     return [goal_from_dict(dict(table.data)) for table in tables]
 
@@ -81,8 +77,6 @@ def configuration(robot: Robot, text: str, option: str, default: ArrayLike | Non
 
 def pose_of(text: str, option: str) -> np.ndarray:
     """A pose (4, 4) from "x y z" or "x y z roll pitch yaw"."""
-    from memetik.geometry.transforms import transform
-
     values = [as_number(word, option) for word in split(text)]
     if len(values) not in (3, 6):
         raise InvalidInputError(f"{option} takes 'x y z' or 'x y z roll pitch yaw', not {text!r}.")
@@ -115,8 +109,6 @@ def _link_and_numbers(words: str, option: str, counts: Sequence[int], form: str)
 
 def _pose(position: list[float], rotation: list[float]) -> np.ndarray:
     """A pose from x y z and roll pitch yaw, a quaternion, or nothing."""
-    from memetik.geometry.transforms import transform
-
     if not rotation:
         return transform(position)
     return transform(position, rpy=rotation) if len(rotation) == 3 else transform(position, quat_xyzw=rotation)

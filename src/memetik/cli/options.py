@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import typer
 
-if TYPE_CHECKING:
-    from memetik.goals.base import Goal
+from memetik.cli.goal_words import GoalCommand, json_goals, option_goals
+from memetik.goals.base import Goal
 
 Options = TypeVar("Options")
 
@@ -35,22 +36,48 @@ def _field(default: Any, info: Any) -> Any:
     return field(default=default, metadata=metadata)
 
 
-def command(verb: Callable[[Options], None]) -> Callable[..., None]:
-    """The function that typer calls for a verb: with a parameter for each field of the verb's options."""
+def add_command(group: typer.Typer, name: str, verb: Callable[[Options], None]) -> None:
+    """Adds a verb to a group: typer calls it with a parameter for each field of the verb's options."""
     (kind,) = (hint for name, hint in get_type_hints(verb).items() if name != "return")
     hints = get_type_hints(kind)
 
     def callback(**values: Any) -> None:
-        verb(kind(**values))
+        verb(kind(**_with_arguments(values)))
 
-    callback.__name__, callback.__doc__ = verb.__name__, verb.__doc__
+    callback.__doc__ = verb.__doc__
     callback.__annotations__ = {entry.name: hints[entry.name] for entry in fields(kind)}
     callback.__signature__ = inspect.Signature([  # pyright: ignore[reportFunctionMemberAccess]
         inspect.Parameter(entry.name, inspect.Parameter.KEYWORD_ONLY, default=entry.metadata["typer"],
                           annotation=hints[entry.name])
         for entry in fields(kind)
     ])  # fmt: skip
-    return callback
+    group.command(name, cls=GoalCommand if issubclass(kind, GoalOptions) else None)(callback)
+
+
+def _with_arguments(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of options, with --arg put behind the robots that they are for."""
+    if not values.get("arg"):
+        return values
+    from memetik.robot.source_words import join_arguments, parse_arguments
+
+    arguments = parse_arguments(values["arg"])
+    for name in ("robot", "file"):
+        given = values.get(name)
+        if isinstance(given, str):
+            values[name] = join_arguments(given, arguments)
+        elif isinstance(given, list):
+            values[name] = [join_arguments(entry, arguments) for entry in given]
+    return values
+
+
+def argument_words(words: Sequence[str]) -> list[str]:
+    """Command line words with ROS's NAME:=VALUE as --arg NAME:=VALUE."""
+    result: list[str] = []
+    for word in words:
+        if re.match(r"[A-Za-z_]\w*:=", word) and (not result or result[-1] != "--arg"):
+            result.append("--arg")
+        result.append(word)
+    return result
 
 
 JSON_OPTION = typer.Option(False, "--json", help="Print JSON instead of text.")
@@ -67,6 +94,10 @@ def robot_argument() -> Any:
 
 def search_path_option() -> Any:
     return option([], "Folder that holds packages or meshes; repeatable.")
+
+
+def arguments_option() -> Any:
+    return option([], "NAME=VALUE, or ROS's NAME:=VALUE: an argument of a xacro file; repeatable.", "--arg")
 
 
 def scene_option() -> Any:
@@ -96,8 +127,6 @@ class GoalOptions:
     @property
     def goals(self) -> list[Goal]:
         """The goals, in the order of the options above."""
-        from memetik.cli.goal_words import json_goals, option_goals
-
         return [*option_goals(self.pose, self.position, self.orientation, self.align), *json_goals(self.goal)]
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import typer
 
+import memetik as mk
+from memetik.cli.goal_words import configuration
 from memetik.cli.options import (
     GoalOptions,
+    arguments_option,
     json_option,
     option,
     rng_option,
@@ -17,11 +21,11 @@ from memetik.cli.options import (
     search_path_option,
 )
 from memetik.cli.output import print_json, print_table
-
-if TYPE_CHECKING:
-    from memetik.goals.base import Goal
-    from memetik.motion.planning.plan import Plan
-    from memetik.robot.robot import Robot
+from memetik.errors import InvalidInputError
+from memetik.goals.base import Goal
+from memetik.motion.planning.plan import Plan
+from memetik.motion.timing.limits import MotionLimits
+from memetik.robot.robot import Robot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +47,11 @@ class PlanOptions(GoalOptions):
     output: str | None = option(None, "Write the trajectory to this .json or .csv file.", "--output", "-o")
     rate: float | None = option(None, "Resample the trajectory at this rate, in hertz.")
     search_path: list[str] = search_path_option()
+    arg: list[str] = arguments_option()
     as_json: bool = json_option()
 
 
 def plan(options: PlanOptions) -> None:
-    """Plan a motion. Exit code 0 if there is one, 1 if none was found, 2 for bad input."""
-    import memetik as mk
-
     robot = mk.load_robot(options.robot, search_path=options.search_path)
     if options.group is not None:
         robot = robot.group(options.group)
@@ -66,11 +68,6 @@ def plan(options: PlanOptions) -> None:
 
 
 def _planned(robot: Robot, options: PlanOptions) -> Plan:
-    import memetik as mk
-    from memetik.cli.goal_words import configuration
-    from memetik.errors import InvalidInputError
-    from memetik.motion.timing.limits import MotionLimits
-
     start = configuration(robot, options.start, "--start") if options.start is not None else None
     goals = options.goals
     scales = {"velocity_scale": options.velocity_scale, "acceleration_scale": options.acceleration_scale}
@@ -89,11 +86,6 @@ def _planned(robot: Robot, options: PlanOptions) -> Plan:
 
 
 def _line(robot: Robot, goals: list[Goal], asked: dict[str, Any]) -> Plan:
-    import numpy as np
-
-    import memetik as mk
-    from memetik.errors import InvalidInputError
-
     if len(goals) != 1 or not isinstance(goals[0], mk.Pose):
         raise InvalidInputError("--line needs one --pose and nothing else.")
     link, target = goals[0].link, np.asarray(goals[0].target)

@@ -4,11 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+import memetik as mk
+from memetik.bench.reach.base import COORDINATES, Region, base_coordinates, place_base
+from memetik.bench.reach.file import ReachStudy, save_study
+from memetik.bench.reach.map import reach_map
+from memetik.bench.reach.map_output import map_figure, map_page, map_ply
+from memetik.bench.reach.output import (
+    comparison_html,
+    comparison_sentences,
+    heat_part,
+    placement_html,
+    ply_bytes,
+    reach_figure,
+    reach_page,
+    sentence,
+)
+from memetik.bench.reach.scores import parse_weights
+from memetik.bench.reach.study import SURFACE, ReachResult, ReachSetup, reach_study
+from memetik.bench.report.page import write_figure
+from memetik.bench.run.worker_pool import WorkerPool, worker_pool
+from memetik.cli.goal_words import pose_of, split
 from memetik.cli.options import (
     ClusterOptions,
     argument,
+    arguments_option,
     json_option,
     option,
     rng_option,
@@ -17,18 +40,16 @@ from memetik.cli.options import (
     search_path_option,
 )
 from memetik.cli.output import check_outputs, print_files, print_json, print_table
-from memetik.errors import InvalidInputError, UnknownNameError
+from memetik.errors import InvalidInputError, UnknownNameError, suggest
+from memetik.files.atomic import write_whole
+from memetik.files.named_values import named_values
 from memetik.geometry.formats import MESH_NAMES
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from memetik.bench.reach.base import Region
-    from memetik.bench.reach.study import ReachResult, ReachSetup
-    from memetik.bench.run.worker_pool import WorkerPool
-    from memetik.geometry.shapes import TriangleMesh
-    from memetik.robot.robot import Robot
-    from memetik.scene.scene import Scene
+from memetik.geometry.mesh_files import load_mesh, load_oriented_points
+from memetik.geometry.shapes import TriangleMesh
+from memetik.geometry.surface_points import sample_triangles
+from memetik.progress import progress_bar
+from memetik.robot.robot import Robot
+from memetik.scene.scene import Scene
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,14 +91,11 @@ class ReachOptions(ClusterOptions):
     directions: int = option(24, "Directions tried in each cell of a map.", min=1)
     threads: int = option(1, "Threads of this process, for maps.", min=1)
     search_path: list[str] = search_path_option()
+    arg: list[str] = arguments_option()
     as_json: bool = json_option()
 
 
 def reach(options: ReachOptions) -> None:
-    """Study the reach of a robot: over a surface, over base placements, or over its whole workspace."""
-    import memetik as mk
-    from memetik.bench.run.worker_pool import worker_pool
-
     is_map = options.map_size is not None
     check_outputs(options.output, (".html", ".png", ".pdf", ".ply", *([] if is_map else [".npz"])))
     robots = [mk.load_robot(name, search_path=options.search_path) for name in (options.robot, *options.also)]
@@ -103,10 +121,6 @@ class _Survey:
 
 
 def _survey(robots: list[Robot], options: ReachOptions) -> _Survey:
-    from memetik.bench.reach.scores import parse_weights
-    from memetik.bench.reach.study import ReachSetup
-    from memetik.cli.goal_words import pose_of
-
     if options.mesh is None:
         raise InvalidInputError("name the MESH whose surface is to be reached, or say --map SIZE for a map.")
     if options.spin not in ("free", "fixed"):
@@ -135,10 +149,6 @@ def _survey(robots: list[Robot], options: ReachOptions) -> _Survey:
 
 
 def _study(survey: _Survey, options: ReachOptions, workers: WorkerPool) -> None:
-    from memetik.bench.reach.output import comparison_html, comparison_sentences, sentence
-    from memetik.bench.reach.study import reach_study
-    from memetik.progress import progress_bar
-
     setups, points = survey.setups, survey.points
     with progress_bar("solving", len(points) * len(setups)) as advance:
         results = [
@@ -170,10 +180,6 @@ def _study(survey: _Survey, options: ReachOptions, workers: WorkerPool) -> None:
 
 
 def _place(survey: _Survey, options: ReachOptions, workers: WorkerPool) -> None:
-    from memetik.bench.reach.base import COORDINATES, place_base
-    from memetik.bench.reach.output import comparison_html, comparison_sentences, placement_html, sentence
-    from memetik.progress import progress_bar
-
     setups, asked = survey.setups, {"places": options.places, "passes": options.passes, "workers": workers}
     with progress_bar("places", options.places * len(setups)) as advance:
         founds = [
@@ -211,9 +217,6 @@ def _place(survey: _Survey, options: ReachOptions, workers: WorkerPool) -> None:
 
 def _map_subject(robot: Robot, options: ReachOptions) -> tuple[Robot, Scene | None]:
     """The robot at its base, and the scene around it."""
-    import memetik as mk
-    from memetik.cli.goal_words import pose_of
-
     unused = {"MESH": options.mesh, "--points": options.points, "--mesh-pose": options.mesh_pose,
               "--touch": options.touch, "--also": options.also, "--place": options.place,
               "a second --base": options.base[1:]}  # fmt: skip
@@ -226,12 +229,6 @@ def _map_subject(robot: Robot, options: ReachOptions) -> tuple[Robot, Scene | No
 
 
 def _map(robot: Robot, scene: Scene | None, options: ReachOptions, workers: WorkerPool) -> None:
-    from memetik.bench.reach.map import reach_map
-    from memetik.bench.reach.map_output import map_figure, map_page, map_ply
-    from memetik.bench.report.page import write_figure
-    from memetik.files.atomic import write_whole
-    from memetik.progress import progress_bar
-
     size, done = options.map_size or 0.0, 0.0
     with progress_bar("mapping", 1.0) as advance:
 
@@ -270,11 +267,6 @@ def _write_study(
     options: ReachOptions, title: str, survey: _Survey, number: int, result: ReachResult, further: list[str],
     found: Any = None,
 ) -> None:  # fmt: skip
-    from memetik.bench.reach.file import ReachStudy, save_study
-    from memetik.bench.reach.output import heat_part, ply_bytes, reach_figure, reach_page
-    from memetik.bench.report.page import write_figure
-    from memetik.files.atomic import write_whole
-
     source, setup, surface = survey.sources[number], survey.setups[number], survey.surface
     for path in options.output:
         ending = Path(path).suffix.lower()
@@ -290,12 +282,6 @@ def _write_study(
 
 def _surface(mesh: str, options: ReachOptions) -> tuple[TriangleMesh, Scene | None]:
     """The surface in the world, and the scene with it; None where collisions do not count."""
-    import memetik as mk
-    from memetik.bench.reach.study import SURFACE
-    from memetik.cli.goal_words import pose_of
-    from memetik.geometry.mesh_files import load_mesh
-    from memetik.geometry.shapes import TriangleMesh
-
     own = load_mesh(mesh, scale=options.scale)
     pose = pose_of(options.mesh_pose or "0 0 0", "--mesh-pose")
     surface = TriangleMesh(own.vertices @ pose[:3, :3].T + pose[:3, 3], own.faces, own.source)
@@ -308,10 +294,6 @@ def _surface(mesh: str, options: ReachOptions) -> tuple[TriangleMesh, Scene | No
 
 def _targets(surface: TriangleMesh, options: ReachOptions) -> tuple[np.ndarray, np.ndarray]:
     """Points and normals in the world: those of a file, in the mesh's frame and unit, or drawn from the surface."""
-    from memetik.cli.goal_words import pose_of
-    from memetik.geometry.mesh_files import load_oriented_points
-    from memetik.geometry.surface_points import sample_triangles
-
     if options.points is not None:
         points, normals = load_oriented_points(options.points)
         pose = pose_of(options.mesh_pose or "0 0 0", "--mesh-pose")
@@ -323,11 +305,6 @@ def _targets(surface: TriangleMesh, options: ReachOptions) -> tuple[np.ndarray, 
 
 def _region(text: str, base: np.ndarray) -> Region:
     """The region of --place; coordinates that are not named stay where the base is, and its tilt does."""
-    from memetik.bench.reach.base import COORDINATES, Region, base_coordinates
-    from memetik.cli.goal_words import split
-    from memetik.errors import suggest
-    from memetik.files.named_values import named_values
-
     at, tilt = base_coordinates(base)
     ranges = {name: (value, value) for name, value in zip(COORDINATES, at, strict=True)}
     for name, limits in named_values(split(text), "--place", "NAME=LOWER:UPPER").items():

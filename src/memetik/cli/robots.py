@@ -6,12 +6,10 @@ from dataclasses import asdict
 
 from memetik.cli.options import OutputOptions
 from memetik.cli.output import print_json, print_table
+from memetik.robot import bundled
 
 
 def robots(options: OutputOptions) -> None:
-    """List the bundled robots."""
-    from memetik.robot import bundled
-
     summaries = [bundled.summary(name) for name in bundled.names()]
     if options.as_json:
         print_json("memetik.robots/1", {"robots": [asdict(summary) for summary in summaries]})

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from memetik.cli.options import argument, json_option, option, rng_option
 from memetik.cli.output import print_json, print_table
-
-if TYPE_CHECKING:
-    from memetik.motion.execution.driver import Driver
-    from memetik.motion.tasks.report import StepReport, TaskReport
-    from memetik.motion.tasks.sequencer import Sequencer
+from memetik.errors import InvalidInputError, suggest
+from memetik.files.named_values import as_number, named_words
+from memetik.motion.execution.driver import Driver
+from memetik.motion.execution.faults import DropsPoints, StopsEarly, TakesFewPoints
+from memetik.motion.tasks.report import StepReport, TaskReport
+from memetik.motion.tasks.sequencer import Sequencer
+from memetik.motion.tasks.task_file import load_task, teach
+from memetik.ros.recordings.recording import Recording, RecordingDriver
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,25 +31,24 @@ class RunOptions:
     recoveries: int = option(5, "How often a move may go on after something went wrong.", min=0)
     teach: str | None = option(None, "Record the arm's configuration under this name in --postures, and end.")
     postures: str = option("postures.toml", "File of taught configurations, for --teach.")
+    record: str | None = option(None, "Record trajectories and states as MCAP with messages of ROS 2.")
     rng: int = rng_option()
     picture: str | None = option(None, "Write a PNG of the simulation at the end.")
     as_json: bool = json_option()
 
 
 def run(options: RunOptions) -> None:
-    """Run a task. Exit code 0 if all of it was done and every object is where it should be, 1 if not."""
-    from memetik.motion.tasks.sequencer import Sequencer
-    from memetik.motion.tasks.task_file import load_task
-
     read = load_task(options.task)
-    sequencer = Sequencer(
-        read, options.driver, real_time=options.real_time, wrap=lambda d: _spoiled(d, options.fault, options.rng),
-        rng=options.rng, recoveries=options.recoveries,
-    )  # fmt: skip
-    if options.teach is not None:
-        _teach(sequencer.driver, options.teach, options.postures, options.as_json)
-        return
-    report = sequencer.run(None if options.as_json else _print_step)
+    with contextlib.ExitStack() as stack:
+        recording = None if options.record is None else stack.enter_context(Recording(options.record, read.robot))
+        sequencer = Sequencer(
+            read, options.driver, real_time=options.real_time, wrap=lambda d: _wrapped(d, options, recording),
+            rng=options.rng, recoveries=options.recoveries,
+        )  # fmt: skip
+        if options.teach is not None:
+            _teach(sequencer.driver, options.teach, options.postures, options.as_json)
+            return
+        report = sequencer.run(None if options.as_json else _print_step)
     if options.picture is not None:
         _save_picture(sequencer, options.picture)
     if options.as_json:
@@ -55,11 +58,13 @@ def run(options: RunOptions) -> None:
     raise typer.Exit(0 if report.success else 1)
 
 
-def _spoiled(driver: Driver, faults: list[str], rng: int) -> Driver:
-    from memetik.errors import InvalidInputError, suggest
-    from memetik.files.named_values import as_number, named_words
-    from memetik.motion.execution.faults import DropsPoints, StopsEarly, TakesFewPoints
+def _wrapped(driver: Driver, options: RunOptions, recording: Recording | None) -> Driver:
+    """A driver with the faults that are asked for, and recorded."""
+    spoiled = _spoiled(driver, options.fault, options.rng)
+    return spoiled if recording is None else RecordingDriver(spoiled, recording)
 
+
+def _spoiled(driver: Driver, faults: list[str], rng: int) -> Driver:
     for name, number in named_words(faults).items():
         value = None if number is None else as_number(number, f"--fault {name}")
         if name == "stops-early":
@@ -75,8 +80,6 @@ def _spoiled(driver: Driver, faults: list[str], rng: int) -> Driver:
 
 
 def _teach(driver: Driver, name: str, path: str, as_json: bool) -> None:
-    from memetik.motion.tasks.task_file import teach
-
     values = dict(zip(driver.joint_names, driver.state().q.tolist(), strict=True))
     teach(path, name, values)
     if as_json:
@@ -123,10 +126,8 @@ def _described(name: str, report: TaskReport) -> dict[str, Any]:
 
 
 def _save_picture(sequencer: Sequencer, path: str) -> None:
-    from memetik.errors import InvalidInputError
+    import matplotlib.image
 
     if sequencer.simulation is None:
         raise InvalidInputError("a picture is made of a simulation; run the task with --driver simulation.")
-    import matplotlib.image
-
     matplotlib.image.imsave(path, sequencer.simulation.render(960, 720))

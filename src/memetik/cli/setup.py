@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
-from memetik.cli.options import argument, json_option, option, rng_option, search_path_option
+from memetik.cli.options import argument, arguments_option, json_option, option, rng_option, search_path_option
 from memetik.cli.output import print_json
+from memetik.motion.execution.bring_up import BringUpReport, bring_up
 from memetik.progress import status
-
-if TYPE_CHECKING:
-    from memetik.motion.execution.bring_up import BringUpReport
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +20,7 @@ class SetupOptions:
     output: str | None = option(None, "File to write; ROBOT.setup.toml by default.", "--output", "-o")
     srdf: str | None = option(None, "SRDF file; one beside ROBOT is found by itself.")
     search_path: list[str] = search_path_option()
+    arg: list[str] = arguments_option()
     group: str | None = option(None, "Group of joints that is to be moved.")
     tip: str | None = option(None, "Link that is to be placed.")
     samples: int = option(10_000, "Configurations that are checked for self-collision.", min=100)
@@ -32,12 +31,6 @@ class SetupOptions:
 
 
 def setup(options: SetupOptions) -> None:
-    """Bring up a new arm: check it, find out what planning needs, try it, write one file that load_robot reads.
-
-    Exit code 0 if every stage went well, 1 if one did not.
-    """
-    from memetik.motion.execution.bring_up import bring_up
-
     names = ("group", "tip", "samples", "targets", "motions", "rng")
     asked = {name: getattr(options, name) for name in names}
     with status("doctor") as watch:

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
-from memetik.cli.options import GoalOptions, argument, json_option, option, scene_option, search_path_option
+import memetik as mk
+from memetik.cli.goal_words import configuration
+from memetik.cli.options import (
+    GoalOptions,
+    argument,
+    arguments_option,
+    json_option,
+    option,
+    scene_option,
+    search_path_option,
+)
 from memetik.cli.output import print_json, print_table
-
-if TYPE_CHECKING:
-    from memetik.robot.robot import Robot
-    from memetik.solve.problem_file import ProblemFile
-    from memetik.solve.solution import Solution
+from memetik.errors import InvalidInputError
+from memetik.files.named_values import as_number, named_words
+from memetik.robot.robot import Robot
+from memetik.solve.problem_file import ProblemFile, load_problem, read_problem, save_problem
+from memetik.solve.solution import Solution
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +45,7 @@ class SolveOptions(GoalOptions):
     explain: bool = option(False, "Say why, and what would help.", "--explain")
     save: str | None = option(None, "Write the problem to this JSON file as well.")
     search_path: list[str] = search_path_option()
+    arg: list[str] = arguments_option()
     as_json: bool = json_option()
 
     def given(self, *names: str) -> dict[str, Any]:
@@ -43,10 +54,6 @@ class SolveOptions(GoalOptions):
 
 
 def solve(options: SolveOptions) -> None:
-    """Find a configuration that meets the goals. Exit code 0 if there is one, 1 if none was found, 2 for bad input."""
-    import memetik as mk
-    from memetik.solve.problem_file import save_problem
-
     stated = _problem(options)
     robot = mk.load_robot(stated.robot, search_path=options.search_path)
     stated = _with_configurations(stated, robot, options)
@@ -70,9 +77,6 @@ def solve(options: SolveOptions) -> None:
 
 def _problem(options: SolveOptions) -> ProblemFile:
     """The problem of a file with what the options add to it, or of the options alone."""
-    from memetik.errors import InvalidInputError
-    from memetik.solve.problem_file import ProblemFile, load_problem, read_problem
-
     goals, path = options.goals, options.problem
     asked = options.given("timeout", "evaluations", "rng", "threads", "method")
     around = options.given("scene", "self_collision", "margin")
@@ -88,9 +92,6 @@ def _problem(options: SolveOptions) -> ProblemFile:
 
 
 def _with_configurations(stated: ProblemFile, robot: Robot, options: SolveOptions) -> ProblemFile:
-    from memetik.cli.goal_words import configuration
-    from memetik.files.named_values import as_number, named_words
-
     fixed = {
         name: None if value is None else as_number(value, f"--fix {name}")
         for name, value in named_words(options.fix).items()

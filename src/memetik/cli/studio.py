@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
+import webbrowser
 from dataclasses import dataclass
 
-from memetik.cli.options import argument, json_option, option
+from memetik.cli.options import argument, arguments_option, json_option, option
 from memetik.cli.output import print_json
+from memetik.scene.scene import Scene
+from memetik.studio.app import Studio
+from memetik.studio.session.session import Session
 
 
 @dataclass(frozen=True, kw_only=True)
 class StudioOptions:
     robot: str = argument("panda", "Bundled name, path of a URDF, xacro or MJCF file, or a saved session.")
+    arg: list[str] = arguments_option()
     scene: str | None = option(None, "Scene file (TOML) to begin with.")
     port: int | None = option(None, "Port; by default 8080 or the next that is free. 0: any.")
     host: str = option("127.0.0.1", "Address to listen at; any but this machine's own needs a token.")
@@ -20,16 +28,6 @@ class StudioOptions:
 
 
 def studio(options: StudioOptions) -> None:
-    """Open the studio and print its address. Ctrl-C ends it. Files are read and written below this folder only."""
-    import signal
-    import sys
-    import threading
-    import webbrowser
-
-    from memetik.scene.scene import Scene
-    from memetik.studio.app import Studio
-    from memetik.studio.session.session import Session
-
     ended = threading.Event()
     around = None if options.scene is None else Scene.load(options.scene)
     shown = Session.from_file(options.robot) if options.robot.endswith(".json") else options.robot

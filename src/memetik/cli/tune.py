@@ -4,19 +4,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from memetik.cli.options import ClusterOptions, argument, json_option, option, rng_option
+from memetik.bench.report.page import write_figure
+from memetik.bench.run.worker_pool import worker_pool
+from memetik.bench.scenarios import scenario
+from memetik.bench.tuning.output import (
+    best_tries,
+    front_tries,
+    parameter_columns,
+    parameter_rows,
+    try_columns,
+    try_facts,
+    try_rows,
+    tuning_figure,
+    tuning_page,
+    unit_of,
+)
+from memetik.bench.tuning.space import parse_range, space_of
+from memetik.bench.tuning.tune import RULES, Setting, Tuning
+from memetik.bench.tuning.tune import tune as run_tuning
+from memetik.cli.options import ClusterOptions, argument, arguments_option, json_option, option, rng_option
 from memetik.cli.output import check_outputs, print_files, print_json, print_table
-
-if TYPE_CHECKING:
-    from memetik.bench.tuning.tune import Setting, Tuning
+from memetik.errors import InvalidInputError
+from memetik.files.atomic import write_whole
+from memetik.progress import progress_bar
+from memetik.solve.methods import method_named
+from memetik.solve.methods.presets import Preset
 
 
 @dataclass(frozen=True, kw_only=True)
 class TuneOptions(ClusterOptions):
     method: str = argument("memetic", "A method, or the path of a preset to start from.")
     robot: str = option("panda", "A robot; robot:group is a part.", "--robot", "-r")
+    arg: list[str] = arguments_option()
     scenario: str = option("Random", "A scenario, or a scenario's file.", "--scenario", "-s")
     targets: int = option(100, "Targets for the search.", "--targets", "-n", min=2)
     held_out: int = option(100, "Further targets that confirm the gain.", min=2)
@@ -38,15 +59,6 @@ class TuneOptions(ClusterOptions):
 
 
 def tune(options: TuneOptions) -> None:
-    """Tune a method's parameters on a scenario."""
-    from memetik.bench.run.worker_pool import worker_pool
-    from memetik.bench.tuning.space import parse_range, space_of
-    from memetik.bench.tuning.tune import RULES
-    from memetik.bench.tuning.tune import tune as run_tuning
-    from memetik.errors import InvalidInputError
-    from memetik.progress import progress_bar
-    from memetik.solve.methods import method_named
-
     check_outputs(options.output, (".html", ".png", ".pdf"))
     check_outputs([options.preset] if options.preset else [], (".json",))
     if options.choose not in RULES:
@@ -72,11 +84,6 @@ def tune(options: TuneOptions) -> None:
 
 
 def _setting(options: TuneOptions) -> Setting:
-    from memetik.bench.scenarios import scenario
-    from memetik.bench.tuning.tune import Setting
-    from memetik.errors import InvalidInputError
-    from memetik.progress import progress_bar
-
     count = options.targets + options.held_out
     with progress_bar("reachable targets", count) as advance:
         made = scenario(
@@ -94,11 +101,6 @@ def _setting(options: TuneOptions) -> Setting:
 
 def _write(found: Tuning, options: TuneOptions) -> tuple[str, list[str]]:
     """What came out in a sentence, and the files written."""
-    from memetik.bench.report.page import write_figure
-    from memetik.bench.tuning.output import tuning_figure, tuning_page, unit_of
-    from memetik.files.atomic import write_whole
-    from memetik.solve.methods.presets import Preset
-
     outcome, written = found.confirmation, []
     sentence = outcome.sentence(*unit_of(found))
     if options.preset:
@@ -120,9 +122,6 @@ def _write(found: Tuning, options: TuneOptions) -> tuple[str, list[str]]:
 
 
 def _facts(found: Tuning, options: TuneOptions) -> dict[str, Any]:
-    from memetik.bench.tuning.output import best_tries, try_facts, unit_of
-    from memetik.bench.tuning.tune import RULES
-
     unit, factor = unit_of(found)
     outcome = found.confirmation
     return {
@@ -141,16 +140,6 @@ def _facts(found: Tuning, options: TuneOptions) -> dict[str, Any]:
 
 
 def _print_tries(found: Tuning, options: TuneOptions) -> None:
-    from memetik.bench.tuning.output import (
-        best_tries,
-        front_tries,
-        parameter_columns,
-        parameter_rows,
-        try_columns,
-        try_rows,
-    )
-    from memetik.bench.tuning.tune import RULES
-
     shown = try_columns(found)[:4]
     for title, numbers in (
         (f"{len(found.tries)} tries on {options.targets} targets, those of least score", best_tries(found)),

@@ -175,9 +175,12 @@ def default_pairs(robot: Robot) -> Pairs:
     """What is left unchecked unless said otherwise.
 
     The pairs of the robot's SRDF and neighbours in the tree; without SRDF pairs also links that collide in
-    every one of `DEFAULT_SAMPLES` sampled configurations, such as overlapping shapes around a wrist.
+    every one of `DEFAULT_SAMPLES` sampled configurations, such as overlapping shapes around a wrist. Where the
+    description states its pairs completely, as MJCF does, neighbours that it does not name are checked.
     """
     known, adjacent = srdf_pairs(robot), adjacent_pairs(robot)
+    if robot.description.semantics.pairs_are_complete:
+        return known | _always_colliding(robot, known, 0.0)
     return adjacent | (known or _always_colliding(robot, adjacent, 0.0))
 
 

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from memetik.errors import GeometryError, InvalidInputError, MissingExtraError, UnknownNameError
+from memetik.collision.closed_meshes import clean_mesh
+from memetik.errors import MissingExtraError
 from memetik.geometry import primitives, shapes
-from memetik.geometry.closed_surface import InsideTest, Surface, analyse
+from memetik.geometry.closed_surface import InsideTest, Surface
 from memetik.geometry.hulls import convex_hull
-from memetik.geometry.mesh_files import has_area, load_mesh, merge_vertices
+from memetik.geometry.mesh_files import load_mesh
 from memetik.geometry.shapes import Mesh, PointCloud, SceneShape, Shape, TriangleMesh, content_key
 from memetik.geometry.tessellate import as_mesh
-
-if TYPE_CHECKING:
-    from memetik.robot.robot import Robot
 
 Kind = Literal["convex", "mesh", "plane", "points"]
 
@@ -152,20 +149,6 @@ def coal() -> Any:
     return module
 
 
-def link_padding(robot: Robot, padding: float | Mapping[str, float]) -> dict[str, float]:
-    """Padding in metres by link, from one number for all or a number by link."""
-    if isinstance(padding, Mapping):
-        for name in padding:
-            if name not in robot.links:
-                raise UnknownNameError("link", name, f"robot {robot.name!r}", robot.links)
-        values = {name: float(value) for name, value in padding.items()}
-    else:
-        values = dict.fromkeys(robot.links, float(padding))
-    if not all(0.0 <= value < np.inf for value in values.values()):
-        raise InvalidInputError(f"padding= must be at least zero and finite, not {padding!r}.")
-    return values
-
-
 _lock = threading.Lock()
 _made: weakref.WeakValueDictionary[Any, BodyGeometry] = weakref.WeakValueDictionary()
 
@@ -182,13 +165,8 @@ def _make(shape: SceneShape, solid: bool | None) -> BodyGeometry:
 
 
 def _make_mesh(shape: SceneShape, mesh: TriangleMesh, solid: bool | None) -> BodyGeometry:
-    # Vertices in one place are one, else no edge would have two faces; coal wants no triangle without area.
-    vertices, faces = merge_vertices(mesh.vertices, mesh.faces)
-    surface = analyse(TriangleMesh(vertices, faces.astype(np.int32)), solid)
-    flat = ~has_area(vertices, faces)
-    if flat.all():
-        raise GeometryError(f"the mesh has {len(faces)} triangles, none of which has an area.")
-    mesh = TriangleMesh(vertices, faces[~flat].astype(np.int32), mesh.source)
+    cleaned = clean_mesh(mesh, solid)
+    mesh = cleaned.mesh
     low, high = mesh.bounds
     model = coal().BVHModelOBBRSS()
     model.beginModel(len(mesh.faces), len(mesh.vertices))
@@ -196,20 +174,10 @@ def _make_mesh(shape: SceneShape, mesh: TriangleMesh, solid: bool | None) -> Bod
     model.addTriangles(np.ascontiguousarray(mesh.faces, dtype=np.int64))
     model.endModel()
     kind: Kind = "mesh"
-    if surface.is_solid and not surface.is_open and len(surface.closed) == 1 and _is_convex(mesh, surface):
+    if cleaned.is_convex:
         model.buildConvexHull(True, "Qt")
         kind, model = "convex", model.convex
-    return BodyGeometry(kind, shape, model, 0.5 * (low + high), 0.5 * (high - low), surface, mesh)
-
-
-def _is_convex(mesh: TriangleMesh, surface: Surface) -> bool:
-    """Whether a closed mesh fills its convex hull, to one part in a million of the volume."""
-    corners = surface.boundary - mesh.bounds.mean(axis=0)
-    volume = float(np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6.0)
-    hull = convex_hull(mesh.vertices)
-    if hull is None or surface.lidded:
-        return False
-    return abs(hull.volume - volume) <= 1e-6 * hull.volume and abs(hull.area - mesh.area) <= 1e-5 * hull.area
+    return BodyGeometry(kind, shape, model, 0.5 * (low + high), 0.5 * (high - low), cleaned.surface, mesh)
 
 
 def _coal_primitive(shape: primitives.Primitive) -> Any:

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik.collision.allowed_pairs import PairRule, Pairs, checked_pairs, default_pairs
-from memetik.collision.bodies import body_geometry, coal, link_padding
+from memetik.collision.bodies import body_geometry, coal
 from memetik.collision.layout import Body, Layout, Scratch
+from memetik.collision.link_padding import link_padding
 from memetik.collision.pairs import Separation
 from memetik.errors import InvalidInputError, UnknownNameError, suggest
 from memetik.scene.scene import EMPTY, Scene, SceneSnapshot

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from memetik import _core
 from memetik.collision.allowed_pairs import PairRule, Pairs, default_pairs
-from memetik.collision.bodies import link_padding
+from memetik.collision.link_padding import link_padding
 from memetik.collision.robot_spheres import LinkReport, RobotBodies, Setting, build_bodies, fit_attached, fit_links
 from memetik.errors import GeometryError, InvalidInputError, UnknownNameError
 from memetik.geometry.core_shapes import needs_field, object_spec

@@ -13,13 +13,16 @@ from memetik.doctor.joints import check_joints
 from memetik.doctor.semantics import check_semantics
 from memetik.doctor.subject import Subject
 from memetik.errors import DescriptionError, MemetikError
+from memetik.files.paths import expanded
 from memetik.files.xml_tree import Element, parse_xml
+from memetik.robot import bundled
 from memetik.robot.description import Description, Joint, Semantics
 from memetik.robot.findings import Finding, Place, Report
-from memetik.robot.load import load_description, read_bytes
+from memetik.robot.load import load_description, read_expanded
 from memetik.robot.readers.mesh_paths import MeshFinder
 from memetik.robot.readers.srdf import find_srdf, read_srdf_element
 from memetik.robot.readers.urdf import read_urdf_tolerantly
+from memetik.robot.source_words import split_arguments
 from memetik.robot.validate import structural_defects
 
 DEFAULT_SAMPLES = 2000
@@ -43,7 +46,7 @@ def diagnose(
     URDF is read tolerantly, so that all defects of a file that cannot be loaded are found at once.
     """
     report = Report()
-    folders = [os.fsdecode(entry) for entry in search_path]
+    folders = [expanded(entry) for entry in search_path]
     if isinstance(source, Description):
         _examine_description(source, report, samples)
     else:
@@ -67,7 +70,9 @@ class _Examination:
         if isinstance(source, bytes) or (isinstance(source, str) and "<" in source):
             self.text = source
         else:
-            self.path = os.fsdecode(source)
+            source, stated = split_arguments(os.fsdecode(source))
+            self.arguments = {**stated, **self.arguments}
+            self.path = expanded(source)
         self.file = os.path.basename(self.path) if self.path else ""
 
     def run(self) -> None:
@@ -87,8 +92,6 @@ class _Examination:
             self.report.add("not-a-robot", Place(self.file, root.line, root.tag), message, "Give a robot description.")
 
     def is_bundled(self) -> bool:
-        from memetik.robot import bundled
-
         return self.path is not None and bundled.known(self.path)
 
     def content(self) -> bytes | str | None:
@@ -96,15 +99,12 @@ class _Examination:
         if self.path is None:
             return self.text
         try:
-            if self.path.lower().endswith(".xacro") and os.path.exists(self.path):
-                from memetik.robot.readers.xacro import expand_xacro
-
-                text = expand_xacro(self.path, arguments=self.arguments, search_path=self.folders)
-                self.file += " (expanded)"
-                return text
             if not os.path.exists(self.path):
                 raise DescriptionError(f"there is no file {self.path!r}.")
-            return read_bytes(self.path)
+            content, notes = read_expanded(self.path, self.arguments, self.folders)
+            self.report.add_notes(notes)
+            self.file += " (expanded)" if isinstance(content, str) else ""
+            return content
         except MemetikError as error:
             self.report.add("unreadable", Place(self.file), str(error), "Give a readable file.")
             return None
@@ -129,6 +129,7 @@ class _Examination:
         _check_parts(subject)
         check_materials(subject, root)
         check_references(subject, root)
+        self.report.add_notes(reading.description.notes)
         semantics = self.examine_srdf(subject)
         if sound:
             _check_contacts(subject, replace(reading.description, semantics=semantics), self.samples)
@@ -142,7 +143,7 @@ class _Examination:
         if root.tag == "robot":
             check_semantics(subject, root, file)
         try:
-            return read_srdf_element(root, subject.description, file or "the SRDF text")[0]
+            return read_srdf_element(root, subject.description, file)[0]
         except DescriptionError as error:
             if root.tag != "robot" or not self.report.has_errors():
                 place = Place(file, error.line or root.line, root.tag)
@@ -155,16 +156,17 @@ class _Examination:
         if isinstance(given, bytes) or (isinstance(given, str) and "<" in given):
             return given, ""
         if given is None or isinstance(given, bool):
-            path = find_srdf(self.path, robot) if self.path is not None and given is not False else None
+            path = find_srdf(self.path, robot, self.folders) if self.path is not None and given is not False else None
         else:
-            path = os.fsdecode(given)
+            path = expanded(given)
         if path is None:
             if given is True:
                 message = f"no SRDF was found beside {self.file or 'the text'!r}."
                 self.report.add("srdf-unreadable", Place(self.file), message, "Give its path.")
             return None, ""
         try:
-            return read_bytes(path), os.path.basename(path)
+            content, _ = read_expanded(path, {}, self.folders)
+            return content, os.path.basename(path)
         except MemetikError as error:
             self.report.add("srdf-unreadable", Place(os.path.basename(path)), str(error), "Give a readable file.")
             return None, ""
@@ -177,6 +179,7 @@ class _Examination:
             return
         subject = Subject(description, self.report, self.file)
         _check_parts(subject)
+        self.report.add_notes(description.notes)
         _check_contacts(subject, description, self.samples)
 
 
@@ -184,6 +187,7 @@ def _examine_description(description: Description, report: Report, samples: int)
     subject = Subject(description, report)
     sound = _check_structure(subject)
     _check_parts(subject)
+    report.add_notes(description.notes)
     if sound:
         _check_contacts(subject, description, samples)
 

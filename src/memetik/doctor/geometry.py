@@ -12,7 +12,7 @@ from memetik.errors import GeometryError
 from memetik.files.xml_tree import Element
 from memetik.geometry.mesh_files import load_mesh
 from memetik.geometry.primitives import half_extents
-from memetik.geometry.shapes import Mesh
+from memetik.geometry.shapes import Mesh, TriangleMesh
 from memetik.robot.description import Geometry
 from memetik.robot.findings import Place
 
@@ -98,6 +98,8 @@ def _corners(subject: Subject, geometry: Geometry, owner: str, reach: float) -> 
         if bounds is None:
             return None
         low, high = bounds
+    elif isinstance(shape, TriangleMesh):
+        low, high = shape.bounds
     else:
         high = half_extents(shape)
         low = -high

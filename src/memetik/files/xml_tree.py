@@ -25,6 +25,7 @@ NO_LIMIT = 1e9
 """A joint limit, velocity or effort of this size or beyond stands for "none": files write 1e9, 1e16 or inf for it."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBERS = re.compile(rf"\s*{_NUMBER.pattern}(\s+{_NUMBER.pattern})*\s*", re.ASCII)
 _INFINITE = re.compile(r"([+-]?)inf(inity)?", re.ASCII | re.IGNORECASE)
 
 
@@ -55,7 +56,10 @@ class Element:
 
     def first(self, tag: str) -> Element | None:
         """The first child of that tag, or None."""
-        return next(self.all(tag), None)
+        for child in self.children:
+            if child.tag == tag:
+                return child
+        return None
 
     def text(self, attribute: str, default: str | None = None) -> str:
         """An attribute's text without surrounding blanks; an error where it is missing and has no default."""
@@ -71,14 +75,25 @@ class Element:
 
     def number(self, attribute: str, default: float | None = None) -> float:
         """A finite number from an attribute."""
-        if default is not None and attribute not in self.attributes:
+        written = self.attributes.get(attribute)
+        if written is None and default is not None:
             return default
+        if written is not None and _NUMBER.fullmatch(written) and len(written) < 100:
+            value = float(written)
+            if -MAX_MAGNITUDE <= value <= MAX_MAGNITUDE:
+                return value
         return self._finite(self.text(attribute), attribute)
 
     def numbers(self, attribute: str, count: int | None, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
         """Finite numbers from an attribute, separated by blanks; `count` of them, or any where count is None."""
         if default is not None and not self.attributes.get(attribute, "").strip():
             return default
+        # The common case, in one step: as many plain numbers as are needed.
+        match = _NUMBERS.fullmatch(self.attributes.get(attribute, ""))
+        if match is not None:
+            values = tuple(map(float, match.group().split()))
+            if (count is None or len(values) == count) and all(-MAX_MAGNITUDE <= v <= MAX_MAGNITUDE for v in values):
+                return values
         words = self._words(attribute)
         if count is not None and len(words) != count:
             written = _shorten(self.attributes[attribute])

@@ -6,17 +6,13 @@ least of the distances to each; faces inside others then do not matter.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from memetik import _core
 from memetik.geometry.closed_surface import analyse, connected
+from memetik.geometry.distance_field import DistanceField
 from memetik.geometry.mesh_files import merge_vertices
 from memetik.geometry.shapes import Box, Capsule, Cylinder, Plane, SceneShape, Shape, Sphere, TriangleMesh
-
-if TYPE_CHECKING:
-    from memetik.geometry.distance_field import DistanceField
 
 
 def object_spec(

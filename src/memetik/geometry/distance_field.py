@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import Any, TypedDict, Unpack, cast
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike
 from memetik import _core
 from memetik.errors import GeometryError, InvalidInputError
 from memetik.geometry import cache
+from memetik.geometry.closed_surface import InsideTest, analyse
+from memetik.geometry.formats.raw import group_by_length
+from memetik.geometry.mesh_files import merge_vertices
+from memetik.geometry.polygons import triangulate_polygons
 from memetik.geometry.shapes import MAX_COORDINATE, TriangleMesh
-
-if TYPE_CHECKING:
-    from memetik.geometry.closed_surface import InsideTest
 
 DEFAULT_CELLS = 200
 """Fine cells along the longest edge of a mesh, where no resolution is asked for."""
@@ -265,9 +266,6 @@ def _prepared(vertices: ArrayLike, faces: Faces, solid: bool | None) -> tuple[np
 
     The test is None where some part of the surface is open, so that only the flood can tell inside from outside.
     """
-    from memetik.geometry.closed_surface import InsideTest, analyse
-    from memetik.geometry.mesh_files import merge_vertices
-
     vertices = np.asarray(vertices, dtype=float)
     if vertices.ndim != 2 or vertices.shape[1] != 3:
         raise GeometryError(f"the vertices of a mesh have shape (V, 3), not {vertices.shape}.")
@@ -294,9 +292,6 @@ def _prepared(vertices: ArrayLike, faces: Faces, solid: bool | None) -> tuple[np
 def _triangles(vertices: np.ndarray, faces: Faces) -> np.ndarray:
     if isinstance(faces, np.ndarray) and np.shape(cast("ArrayLike", faces))[1:] == (3,):
         return np.asarray(faces, dtype=np.int64)
-    from memetik.geometry.formats.raw import group_by_length
-    from memetik.geometry.polygons import triangulate_polygons
-
     by_length = sorted(group_by_length(cast("Sequence[Sequence[int]]", faces)), key=lambda group: group.shape[1])
     if any(group.min() < 0 or group.max() >= len(vertices) for group in by_length if group.size):
         raise GeometryError(f"a face names a vertex that does not exist; there are {len(vertices)} vertices.")

@@ -86,6 +86,9 @@ def mesh_solid(mesh: TriangleMesh, rule: MeshRule = "exact") -> Solid | None:
         return None
     centroid = volumes @ (0.75 * centres + 0.25 * surface_centre) / volume
     around = _pyramids(triangles - centroid, rule)
+    if rule == "legacy":
+        # Volumes that are all counted as positive depend on the point they are taken from: MuJoCo's is the centroid.
+        volume = float(around.sum())
     return Solid(volume, centroid, _inertia(_second_moments(triangles - centroid, around, 20.0) / volume))
 
 

@@ -91,9 +91,6 @@ class Mesh:
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
 
-Shape = Box | Sphere | Cylinder | Capsule | Mesh
-
-
 @dataclass(frozen=True, slots=True)
 class Plane:
     """The half-space z <= 0 of its own frame: a floor whose top is the plane z = 0 and whose normal is +z."""
@@ -261,6 +258,9 @@ class VoxelMap(_ArrayShape):
     def __repr__(self) -> str:
         return f"VoxelMap({int(self.occupied.sum())} of {self.occupied.size} cells, size={self.size:g})"
 
+
+Shape = Box | Sphere | Cylinder | Capsule | Mesh | TriangleMesh
+"""What a link may be made of: primitives, meshes in files, and meshes in memory."""
 
 SceneShape = Box | Sphere | Cylinder | Capsule | Cone | Plane | TriangleMesh | HeightMap | PointCloud | VoxelMap
 """What an object of a scene may be. A `Mesh` (a file) becomes a `TriangleMesh` when it enters a scene."""

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from memetik.files.schema import Table
+from memetik.files.schema import Table
 
 
 @runtime_checkable
@@ -205,9 +203,12 @@ def quaternion_from_matrix(rotation: ArrayLike) -> np.ndarray:
     return np.asarray(np.where(unit[..., 3:] < 0.0, -unit, unit))
 
 
+_IDENTITY = np.eye(4)
+
+
 def pose(rotation: np.ndarray | None = None, position: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0)) -> np.ndarray:
     """A read-only 4x4 pose."""
-    matrix = np.eye(4)
+    matrix = _IDENTITY.copy()
     if rotation is not None:
         matrix[:3, :3] = rotation
     matrix[:3, 3] = position

@@ -6,21 +6,22 @@ import os
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik import _core
 from memetik.errors import GoalError, UnknownNameError
+from memetik.geometry.core_shapes import core_primitive, object_spec, split_surface, whole_surface
+from memetik.geometry.hulls import hull_graph
+from memetik.geometry.shapes import Box, Cone, HeightMap, Mesh, SceneShape, Shape, TriangleMesh, VoxelMap
+from memetik.geometry.tessellate import as_mesh
 from memetik.goals.arguments import Array
 from memetik.goals.compiler import GoalCompiler
 from memetik.goals.line_plane import PlaceGoal
-
-if TYPE_CHECKING:
-    from memetik.geometry.shapes import SceneShape, Shape, TriangleMesh
-    from memetik.robot.robot import Robot
-    from memetik.scene.scene_object import SceneObject
+from memetik.robot.robot import Robot
+from memetik.scene.scene_object import SceneObject
 
 _Hull = tuple[np.ndarray, np.ndarray, np.ndarray]  # as the core takes it
 
@@ -48,8 +49,6 @@ def link_geometry(compiler: GoalCompiler, link: str) -> int:
 
 def surface_geometry(compiler: GoalCompiler, mesh: TriangleMesh, crease: float) -> int:
     """Index, among the compiler's, of a surface that rays are sent to; its normals turn gradually up to a crease."""
-    from memetik.geometry.core_shapes import whole_surface
-
     key, build = ("surface", mesh.key, crease), _core.Surface.build
     return compiler.geometry(key, lambda: _geometry([], [build(*whole_surface(mesh), crease)], []))
 
@@ -66,10 +65,6 @@ def as_surface(
     source: SceneObject | Shape | SceneShape | HasTriangles | str | os.PathLike[str], pose: Array | None
 ) -> TriangleMesh:
     """A surface as triangles, moved by `pose` (4, 4): a mesh, its file, a shape, or what has vertices and faces."""
-    from memetik.geometry.shapes import Box, Cone, HeightMap, Mesh, TriangleMesh, VoxelMap
-    from memetik.geometry.tessellate import as_mesh
-    from memetik.scene.scene_object import SceneObject
-
     if isinstance(source, SceneObject):
         pose = source.pose if pose is None else pose @ source.pose
         source = source.shape
@@ -90,9 +85,6 @@ def as_surface(
 
 
 def _build(robot: Robot, link: str) -> _core.Geometry:
-    from memetik.geometry.mesh_files import load_mesh
-    from memetik.geometry.shapes import Mesh
-
     if link not in robot.links:
         raise UnknownNameError("link", link, f"robot {robot.name!r}", robot.links)
     collisions = robot.description.links[robot.link_index(link)].collisions
@@ -105,8 +97,8 @@ def _build(robot: Robot, link: str) -> _core.Geometry:
     hulls: list[_Hull] = []
     for geometry in collisions:
         pose = np.asarray(geometry.origin, dtype=float)
-        if isinstance(geometry.shape, Mesh):
-            own_surfaces, hull = _prepare(load_mesh(geometry.shape), pose)
+        if isinstance(geometry.shape, Mesh | TriangleMesh):
+            own_surfaces, hull = _prepare(as_mesh(geometry.shape), pose)
             surfaces += own_surfaces
             hulls.append(hull)
         else:
@@ -117,8 +109,6 @@ def _build(robot: Robot, link: str) -> _core.Geometry:
 def _geometry(
     primitives: list[tuple[Shape, Array]], surfaces: list[_core.Surface], hulls: list[_Hull]
 ) -> _core.Geometry:
-    from memetik.geometry.core_shapes import core_primitive, object_spec
-
     for shape, _ in primitives:
         if core_primitive(shape)[0] == _core.ObjectKind.field:
             raise GoalError(
@@ -129,9 +119,6 @@ def _geometry(
 
 def _prepare(mesh: TriangleMesh, pose: Array) -> tuple[list[_core.Surface], _Hull]:
     """The surfaces and the hull of a mesh at a pose, kept for the next time."""
-    from memetik.geometry.core_shapes import split_surface
-    from memetik.geometry.hulls import hull_graph
-
     key = (mesh.key, pose.tobytes())
     if key not in _prepared:
         parts = [(_moved(vertices, pose), faces, closed) for vertices, faces, closed in split_surface(mesh)]

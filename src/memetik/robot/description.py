@@ -8,13 +8,15 @@ Metres, radians, kilograms, seconds. Poses are 4x4 arrays that take the child's 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 import numpy as np
 
 from memetik.errors import DescriptionError, suggest
 from memetik.geometry.shapes import Shape
 from memetik.robot.joint_kinds import JOINT_KINDS, JointKind, JointTraits
+from memetik.robot.notes import Note
 
 LIMIT_NAMES = ("lower", "upper", "velocity", "acceleration", "effort", "soft_lower", "soft_upper")
 """The limits a joint has, one value per axis."""
@@ -172,6 +174,30 @@ class Semantics:
     """(link, link, reason)"""
     virtual_joints: tuple[VirtualJoint, ...] = ()
     passive_joints: tuple[str, ...] = ()
+    pairs_are_complete: bool = field(default=False, metadata={"digest": "if set"})
+    """Whether `disabled_pairs` are all that the description leaves unchecked, neighbours in the tree included."""
+
+    def __setstate__(self, state: list[Any]) -> None:
+        # Those that earlier releases pickled have fewer fields.
+        for entry, value in zip(fields(self), [*state, *[False] * (len(fields(self)) - len(state))], strict=True):
+            object.__setattr__(self, entry.name, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Two links held together beside the tree: a frame of `first` and a frame of `second` coincide.
+
+    "point": the origins of the two frames coincide (a ball joint). "frame": the frames coincide (a weld).
+    """
+
+    name: str
+    kind: Literal["point", "frame"]
+    first: str
+    second: str
+    first_pose: np.ndarray = field(default_factory=lambda: np.eye(4))
+    """Pose of the held frame in the link `first`."""
+    second_pose: np.ndarray = field(default_factory=lambda: np.eye(4))
+    """Pose of the held frame in the link `second`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,3 +212,12 @@ class Description:
     """Pose of the root link in the world."""
     source: str = ""
     """Where the description comes from: a path, or the published source of a bundled robot."""
+    notes: tuple[Note, ...] = field(default=(), compare=False)
+    """What its reader left out or filled in; no part of what the description says."""
+    loops: tuple[Loop, ...] = field(default=(), metadata={"digest": "if set"})
+    """What closes the tree: pairs of links held together, which every solve and every motion holds."""
+
+    def __setstate__(self, state: list[Any]) -> None:
+        # Descriptions that earlier releases pickled have fewer fields.
+        for entry, value in zip(fields(self), [*state, *[()] * (len(fields(self)) - len(state))], strict=True):
+            object.__setattr__(self, entry.name, value)

@@ -184,7 +184,8 @@ def combine(parts: Mapping[str, Description], name: str) -> Description:
         whole = Group(key, joints=tuple(rename(joint.name) for joint in part.joints))
         semantics.append(replace(own, groups=(*own.groups, whole)))
     sources = dict.fromkeys(part.source for part in parts.values() if part.source)
-    return Description(name, tuple(links), tuple(joints), merged(semantics), source="; ".join(sources))
+    notes = tuple(dict.fromkeys(note for part in parts.values() for note in part.notes))
+    return Description(name, tuple(links), tuple(joints), merged(semantics), source="; ".join(sources), notes=notes)
 
 
 def disable_pairs(description: Description, pairs: Iterable[tuple[str, str]], reason: str) -> Description:

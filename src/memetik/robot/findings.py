@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memetik.robot.notes import Note
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -56,6 +61,12 @@ class Places:
         return self._places.get(id(part), (part, default))[1]
 
 
+_NOTE_REMEDIES = {
+    "left out": "Nothing, if that is meant; otherwise mend what the message names, or remove it.",
+    "filled in": "Nothing, if that is meant; otherwise write what is missing.",
+}
+
+
 class Report:
     """Collects findings; severities come from `CODES`."""
 
@@ -66,6 +77,13 @@ class Report:
         """Note a finding."""
         finding = Finding(CODES[code][0], code, place, message, remedy)
         self._findings.setdefault(finding)
+
+    def add_notes(self, notes: Iterable[Note]) -> None:
+        """Add what a reader noted, where no finding has said it yet."""
+        told = {(finding.code, finding.place.element) for finding in self._findings}
+        for note in notes:
+            if (note.code, note.place.element) not in told:
+                self.add(note.code, note.place, f"{note.message} {note.consequence}", _NOTE_REMEDIES[note.kind])
 
     def has_errors(self) -> bool:
         """Whether any finding so far is an error."""
@@ -86,6 +104,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     "no-links": ("error", "the robot has no link"),
     "missing-name": ("error", "a link or joint has no name"),
     "missing-element": ("error", "an element that URDF requires is missing"),
+    "left-out": ("info", "something in the file that memetik does not read"),
+    "lost-constraint": ("warning", "something that restrains the motion and that memetik does not honour"),
+    "lost-shape": ("warning", "a shape that is left out of collision, sight and mass"),
+    "filled-in": ("info", "something that the file does not say and memetik adds"),
     "unknown-element": ("info", "an element that URDF does not have, usually a misspelling; readers ignore it"),
     "not-a-number": ("error", "text where numbers are needed, or the wrong count of them"),
     "not-finite": ("error", "a number is NaN, infinite or absurdly large"),

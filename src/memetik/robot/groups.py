@@ -6,17 +6,23 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from memetik.errors import UnknownNameError
-from memetik.robot.description import Description, EndEffector, Group, Joint, NamedState, Semantics, VirtualJoint
+from memetik.robot.description import Description, EndEffector, Group, NamedState, Semantics, VirtualJoint
+from memetik.robot.limbs import find_limbs, limb_groups
 from memetik.robot.topology import Topology
 
 
-def find_group(description: Description, name: str) -> Group:
+def find_group(description: Description, topology: Topology, name: str) -> Group:
     """The group of that name."""
-    for group in description.semantics.groups:
-        if group.name == name:
-            return group
-    choices = [group.name for group in description.semantics.groups]
-    raise UnknownNameError("group", name, f"robot {description.name!r}", choices)
+    groups = groups_by_name(description, topology)
+    if name in groups:
+        return groups[name]
+    raise UnknownNameError("group", name, f"robot {description.name!r}", list(groups))
+
+
+def groups_by_name(description: Description, topology: Topology) -> dict[str, Group]:
+    """The groups that the description states; without any, the limbs of the tree."""
+    stated = {group.name: group for group in reversed(description.semantics.groups)}
+    return dict(reversed(stated.items())) or limb_groups(description, topology)
 
 
 def group_joints(description: Description, topology: Topology, name: str) -> tuple[str, ...]:
@@ -25,7 +31,7 @@ def group_joints(description: Description, topology: Topology, name: str) -> tup
     They are the joints it names, the parent joints of the links it names, those of its chains and of its subgroups.
     """
     found: set[str] = set()
-    for group in _with_subgroups(description, name):
+    for group in _with_subgroups(description, topology, name):
         found.update(group.joints)
         for link in group.links:
             joint = topology.parent_joint.get(link)
@@ -40,7 +46,7 @@ def group_joints(description: Description, topology: Topology, name: str) -> tup
 def group_links(description: Description, topology: Topology, name: str) -> tuple[str, ...]:
     """The links of a group in the order of the description: those it names and those its joints move or chains pass."""
     found = {topology.joints[joint].child for joint in group_joints(description, topology, name)}
-    for group in _with_subgroups(description, name):
+    for group in _with_subgroups(description, topology, name):
         found.update(group.links)
         for base, tip in group.chains:
             up, down = topology.path(base, tip)
@@ -49,22 +55,15 @@ def group_links(description: Description, topology: Topology, name: str) -> tupl
 
 
 def find_tips(description: Description, topology: Topology) -> tuple[str, ...]:
-    """The links that do the robot's work: SRDF's end effectors, else the last link before each limb branches.
-
-    A limb starts at the root or where the tree branches, and is followed while one child leads to moving joints.
-    Where it branches, it ends in a hand, and its last link is a tip, if it has more free axes than the longest
-    branch beyond (an arm with fingers); otherwise each branch is a limb of its own (a torso with arms). Branches
-    without moving joints are sensors or frames and count only at the end of a limb. A floating or planar base is no
-    part of a limb.
-    """
+    """The links that do the robot's work: SRDF's end effectors, else the tool frame or last link of each limb."""
     mounted = dict.fromkeys(effector.parent_link for effector in description.semantics.end_effectors)
     known = tuple(link for link in mounted if link in topology.parent_joint)
-    return known or tuple(_limb_ends(topology))
+    return known or tuple(limb.tip for limb in find_limbs(description, topology) if not limb.finger_of)
 
 
 def group_end_effectors(description: Description, topology: Topology, name: str) -> tuple[EndEffector, ...]:
     """The end effectors of a group: SRDF's own, else the tip of the group's only chain, else none."""
-    group = find_group(description, name)
+    group = find_group(description, topology, name)
     effectors = description.semantics.end_effectors
     own = tuple(effector for effector in effectors if effector.parent_group == name)
     if not own:
@@ -111,6 +110,7 @@ def restricted(semantics: Semantics, links: Collection[str], joints: Collection[
         disabled_pairs=tuple(pair for pair in semantics.disabled_pairs if pair[0] in links and pair[1] in links),
         virtual_joints=tuple(joint for joint in semantics.virtual_joints if joint.child_link in links),
         passive_joints=tuple(joint for joint in semantics.passive_joints if joint in joints),
+        pairs_are_complete=semantics.pairs_are_complete,
     )
 
 
@@ -154,6 +154,7 @@ def renamed(semantics: Semantics, rename: Callable[[str], str]) -> Semantics:
             for joint in semantics.virtual_joints
         ),
         passive_joints=all_of(semantics.passive_joints),
+        pairs_are_complete=semantics.pairs_are_complete,
     )
 
 
@@ -167,16 +168,18 @@ def merged(parts: Iterable[Semantics]) -> Semantics:
         disabled_pairs=tuple(pair for part in parts for pair in part.disabled_pairs),
         virtual_joints=tuple(joint for part in parts for joint in part.virtual_joints),
         passive_joints=tuple(joint for part in parts for joint in part.passive_joints),
+        pairs_are_complete=bool(parts) and all(part.pairs_are_complete for part in parts),
     )
 
 
-def _with_subgroups(description: Description, name: str) -> list[Group]:
-    found = {name: find_group(description, name)}
+def _with_subgroups(description: Description, topology: Topology, name: str) -> list[Group]:
+    groups = groups_by_name(description, topology)
+    found = {name: find_group(description, topology, name)}
     pending = [name]
     while pending:
         for sub in found[pending.pop()].subgroups:
             if sub not in found:
-                found[sub] = find_group(description, sub)
+                found[sub] = groups.get(sub) or find_group(description, topology, sub)
                 pending.append(sub)
     return list(found.values())
 
@@ -188,47 +191,3 @@ def _nonempty_groups(groups: tuple[Group, ...]) -> set[str]:
         if grown == kept:
             return kept
         kept = grown
-
-
-def _limb_ends(topology: Topology) -> list[str]:
-    reach = _longest_branches(topology)
-    ends: list[str] = []
-    pending = [topology.root]
-    while pending:
-        link, own = pending.pop(), 0
-        above = topology.parent_joint[link]
-        if above is not None:
-            own = _limb_axes(above)
-        while True:
-            moving = [joint for joint in topology.child_joints[link] if joint.name in reach]
-            if len(moving) != 1:
-                break
-            link = moving[0].child
-            own += _limb_axes(moving[0])
-        if not moving:
-            ends.append(_rigid_end(topology, link))
-        elif own > max(reach[joint.name] for joint in moving):
-            ends.append(link)
-        else:
-            pending.extend(joint.child for joint in reversed(moving))
-    return ends
-
-
-def _rigid_end(topology: Topology, link: str) -> str:
-    while len(topology.child_joints[link]) == 1:
-        link = topology.child_joints[link][0].child
-    return link
-
-
-def _longest_branches(topology: Topology) -> dict[str, int]:
-    """Per joint that moves or leads to one that does: the most free axes on a way from it to the end of the tree."""
-    reach: dict[str, int] = {}
-    for joint in reversed(topology.order):
-        beyond = [reach[child.name] for child in topology.child_joints[joint.child] if child.name in reach]
-        if beyond or joint.axes:
-            reach[joint.name] = _limb_axes(joint) + max(beyond, default=0)
-    return reach
-
-
-def _limb_axes(joint: Joint) -> int:
-    return 0 if joint.traits.joins_world or joint.mimic is not None else joint.axes

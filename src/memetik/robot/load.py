@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypedDict, TypeGuard, TypeVar
 
-from memetik.errors import DescriptionError, InvalidInputError, UnknownNameError, suggest
+from memetik.errors import DescriptionError, InvalidInputError, MissingExtraError, suggest
+from memetik.files.paths import expanded
 from memetik.files.xml_tree import MAX_BYTES, Element, parse_xml
+from memetik.robot import bundled
 from memetik.robot.description import Description, EndEffector, Group, NamedState, Semantics, VirtualJoint
+from memetik.robot.notes import Note, Notes
 from memetik.robot.readers.limits_file import apply_joint_limits, with_default_accelerations
 from memetik.robot.readers.mesh_paths import SearchPath
-from memetik.robot.readers.srdf import find_srdf, read_srdf
+from memetik.robot.readers.srdf import add_srdf, find_srdf
 from memetik.robot.readers.urdf import read_urdf_element
+from memetik.robot.source_words import split_arguments
 from memetik.robot.validate import validate
 
 logger = logging.getLogger(__name__)
@@ -53,10 +58,11 @@ def load_description(
     """Load a robot's description.
 
     source: a bundled robot's name, the path of a URDF, xacro or MJCF file or of a robot config (TOML), URDF or MJCF
-        text, or a yourdfpy object.
+        text, or a yourdfpy object. Arguments may follow a path: "ur.urdf.xacro name:=ur ur_type:=ur5e".
     srdf: path or text of an SRDF; None looks for one beside the file, False takes none.
     arguments: values for the arguments of a xacro file, or parameters of a bundled robot.
-    search_path: folders in which packages and meshes are looked for first, or a mapping of package names to folders.
+    search_path: folders in and below which packages and meshes are looked for first, or a mapping of package names
+        to folders. ~ and environment variables in paths are replaced.
     joint_limits: MoveIt's joint_limits.yaml as a path, its text or the mapping it holds.
 
     URDF, SRDF and MJCF are read safely whatever they hold; xacro evaluates expressions and must be trusted.
@@ -68,7 +74,7 @@ def load_description(
     if path is not None and path.lower().endswith(".toml"):
         path = None  # a robot config says itself which SRDF it takes
     validate(description)
-    description = _with_semantics(description, srdf, path)
+    description = _with_semantics(description, srdf, path, folders)
     if joint_limits is not None:
         description = _with_joint_limits(description, joint_limits)
         validate(description)
@@ -82,8 +88,8 @@ def _read(source: RobotSource, arguments: dict[str, Any], folders: SearchPath) -
     if _is_yourdfpy(source):
         return _read_yourdfpy(source, folders), None
     if isinstance(source, os.PathLike):
-        path = os.fspath(source)
-        return _read_file(os.fsdecode(path), arguments, folders), os.fsdecode(path)
+        path = expanded(source)
+        return _read_file(path, arguments, folders), path
     if isinstance(source, bytes):
         return _read_root(parse_xml(source, "the text"), None, folders, ""), None
     if not isinstance(source, str):
@@ -97,19 +103,19 @@ def _read(source: RobotSource, arguments: dict[str, Any], folders: SearchPath) -
 
 
 def _read_name_or_path(source: str, arguments: dict[str, Any], folders: SearchPath) -> tuple[Description, str | None]:
-    from memetik.robot import bundled
-
     if not source.strip():
         raise InvalidInputError("the source of a robot is an empty text; give a name, a path or URDF text.")
-    try:
+    source, stated = split_arguments(source)
+    arguments = {**stated, **arguments}
+    if bundled.known(source):
         return bundled.description(source, **arguments), None
-    except UnknownNameError:
-        if _looks_like_path(source) or ("\0" not in source and os.path.lexists(source)):
-            return _read_file(source, arguments, folders), source
-        raise DescriptionError(
-            f"{source!r} is neither a bundled robot nor an existing file; {suggest(source, bundled.names())} "
-            "Files end in .urdf, .xacro, .xml or .toml."
-        ) from None
+    path = expanded(source)
+    if _looks_like_path(source) or ("\0" not in path and os.path.lexists(path)):
+        return _read_file(path, arguments, folders), path
+    raise DescriptionError(
+        f"{source!r} is neither a bundled robot nor an existing file; {suggest(source, bundled.names())} "
+        "Files end in .urdf, .xacro, .xml or .toml."
+    )
 
 
 def _looks_like_path(source: str) -> bool:
@@ -128,14 +134,42 @@ def _read_file(path: str, arguments: dict[str, Any], folders: SearchPath) -> Des
         from memetik.robot.readers.config_file import load_configured_description
 
         return load_configured_description(path, folders)
-    if path.lower().endswith(".xacro"):
-        from memetik.robot.readers.xacro import expand_xacro
+    content, notes = read_expanded(path, arguments, folders)
+    try:
+        description = _read_root(parse_xml(content, path), folder, folders, path)
+    except DescriptionError as error:
+        raise _with_macros(error, path) if error.code == "no-links" and isinstance(content, str) else error from None
+    return replace(description, notes=(*notes, *description.notes)) if notes else description
 
-        text = expand_xacro(path, arguments=arguments, search_path=folders)
-        return _read_root(parse_xml(text, path), folder, folders, path)
-    if arguments:
-        raise InvalidInputError(f"{path!r} is not a xacro file, so it takes no arguments ({', '.join(arguments)}).")
-    return _read_root(parse_xml(read_bytes(path), path), folder, folders, path)
+
+def _with_macros(error: DescriptionError, path: str) -> DescriptionError:
+    """The error that a xacro file makes no link, with the macros that it defines."""
+    named = [name.decode(errors="replace") for name in re.findall(rb'<xacro:macro\s+name="([^"]+)"', read_bytes(path))]
+    shown = ", ".join(named[:6]) + (" and others" if len(named) > 6 else "")
+    what = f"macros ({shown})" if named else "properties or materials"
+    message = f"{error} It only defines {what}, for another file to include: load the file that uses them."
+    return DescriptionError(message, error.code, error.line)
+
+
+def read_expanded(path: str, arguments: Mapping[str, Any], folders: SearchPath) -> tuple[str | bytes, tuple[Note, ...]]:
+    """A file's content, expanded where it is xacro, by its name or by what it holds; and notes of the expansion."""
+    by_name = path.lower().endswith(".xacro")
+    content = read_bytes(path)
+    if not by_name and not is_xacro(content):
+        if arguments:
+            raise InvalidInputError(f"{path!r} is not a xacro file, so it takes no arguments ({', '.join(arguments)}).")
+        return content, ()
+    from memetik.robot.readers.xacro import expand_xacro
+
+    notes = Notes(path)
+    if not by_name:
+        notes.filled_in("The file holds xacro, although its name does not say so.", "It is expanded.")
+    return expand_xacro(path, arguments=arguments, search_path=folders, notes=notes), notes.collected()
+
+
+def is_xacro(content: bytes) -> bool:
+    """Whether a file's content needs xacro, whatever the file is called."""
+    return b"<xacro:" in content
 
 
 def read_bytes(path: str) -> bytes:
@@ -192,25 +226,44 @@ def _read_yourdfpy(source: YourdfpyRobot, folders: SearchPath) -> Description:
     return _read_root(root, None, folders, "")
 
 
-def _with_semantics(description: Description, srdf: Path | bytes | bool | None, path: str | None) -> Description:
+def _with_semantics(
+    description: Description, srdf: Path | bytes | bool | None, path: str | None, folders: SearchPath
+) -> Description:
     if srdf is False:
         return description
     if srdf is None or srdf is True:
-        found = find_srdf(path, description.name) if path is not None else None
+        found = find_srdf(path, description.name, folders) if path is not None else None
         if found is None:
             if srdf:
                 raise DescriptionError(f"no SRDF was found beside {path!r}; give its path as srdf=.")
             return description
         try:
-            semantics = read_srdf(read_bytes(found), description, source=found)
-        except DescriptionError as error:  # the file was a guess: a broken one must not hide the robot
+            extended = _with_srdf_file(description, found, folders)
+        except (DescriptionError, InvalidInputError, MissingExtraError) as error:
+            # The file was a guess: a broken one must not hide the robot.
             logger.warning("robot %r: the SRDF found beside it is left out: %s", description.name, error)
-            return description
+            notes = Notes(found)
+            message = f"The SRDF {found} beside the file is left out: {error}"
+            lacking = "The robot lacks its groups, tips, named configurations and disabled pairs."
+            notes.left_out(message, lacking, line=getattr(error, "line", None), code="srdf-unreadable")
+            return replace(description, notes=(*description.notes, *notes.collected()))
         logger.debug("robot %r: read %s", description.name, found)
-        return replace(description, semantics=_merged(semantics, description.semantics))
-    text, where = _text_or_file(srdf, ("<",))
-    semantics = read_srdf(text, description, source=where)
-    return replace(description, semantics=_merged(semantics, description.semantics))
+    elif isinstance(srdf, bytes) or (isinstance(srdf, str) and "<" in srdf):
+        extended = add_srdf(description, srdf)
+    else:
+        extended = _with_srdf_file(description, _existing_file(srdf), folders)
+    return replace(extended, semantics=_merged(extended.semantics, description.semantics))
+
+
+def _with_srdf_file(description: Description, path: str, folders: SearchPath) -> Description:
+    """With an SRDF file, which may be xacro; its argument `name`, where it has one, is the robot's name."""
+    arguments: dict[str, Any] = {}
+    content = read_bytes(path)
+    if is_xacro(content) and re.search(rb"<xacro:arg\s+name=\"name\"", content):
+        arguments["name"] = description.name
+    text, notes = read_expanded(path, arguments, folders)
+    extended = add_srdf(description, text, source=path)
+    return replace(extended, notes=(*extended.notes, *notes))
 
 
 def _merged(given: Semantics, own: Semantics) -> Semantics:
@@ -223,6 +276,7 @@ def _merged(given: Semantics, own: Semantics) -> Semantics:
         virtual_joints=_united(given.virtual_joints, own.virtual_joints),
         disabled_pairs=(*given.disabled_pairs, *(p for p in own.disabled_pairs if frozenset(p[:2]) not in pairs)),
         passive_joints=tuple(dict.fromkeys((*given.passive_joints, *own.passive_joints))),
+        pairs_are_complete=given.pairs_are_complete or own.pairs_are_complete,
     )
 
 
@@ -247,12 +301,17 @@ def _text_or_file(given: Path | bytes, marks: tuple[str, ...]) -> tuple[str | by
     """A text is told from a path by marks that no sensible path has."""
     if isinstance(given, bytes) or (isinstance(given, str) and any(mark in given for mark in marks)):
         return given, ""
+    path = _existing_file(given)
+    return read_bytes(path), path
+
+
+def _existing_file(given: Path) -> str:
     if not isinstance(given, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(f"a path or a text is needed, not {type(given).__name__}.")
-    path = os.fsdecode(given)
+    path = expanded(given)
     if "\0" in path or not os.path.exists(path):
         raise DescriptionError(f"there is no file {path!r}.")
-    return read_bytes(path), path
+    return path
 
 
 def _folders(search_path: Sequence[Path] | Mapping[str, Path] | Path) -> SearchPath:
@@ -262,4 +321,4 @@ def _folders(search_path: Sequence[Path] | Mapping[str, Path] | Path) -> SearchP
     for entry in entries:
         if not isinstance(entry, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInputError(f"search_path holds folders, not {type(entry).__name__}.")
-    return [os.fsdecode(entry) for entry in entries]
+    return [expanded(entry) for entry in entries]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from memetik.robot import groups
 from memetik.robot.description import Description, Joint, Link
 from memetik.robot.description_digest import digest, read_only
 from memetik.robot.limits import apply_margin, apply_soft_limits, neutral_value
+from memetik.robot.notes import Note
 from memetik.robot.tree import CompiledTree, Coupling, compile_tree
 
 
@@ -144,7 +145,8 @@ class RobotModel:
 
     @property
     def tip(self) -> str:
-        """The link that does the robot's work: SRDF's end effector, else the last link before the tree branches."""
+        """The link that does the robot's work: SRDF's end effector, else the tool frame of its only limb, by its name
+        (tcp, tool0, attachment_site, ...), else the last link before the tree branches."""
         found = self.tips
         if len(found) == 1:
             return found[0]
@@ -161,8 +163,13 @@ class RobotModel:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The names of SRDF's groups."""
-        return tuple(group.name for group in self.description.semantics.groups)
+        """The names of SRDF's groups; without any, of the limbs: left_arm, fl_leg, index, or after their tips."""
+        return tuple(groups.groups_by_name(self.description, self.tree.topology))
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What the readers of the robot's files left out or filled in, where, and what follows from it."""
+        return self.description.notes
 
     @property
     def mass(self) -> float:
@@ -224,11 +231,11 @@ class RobotModel:
         return self.tree.moves[self.link_index(link)]
 
     def group_joints(self, group: str) -> tuple[str, ...]:
-        """The joints of one of SRDF's groups."""
+        """The joints of one of the groups."""
         return groups.group_joints(self.description, self.tree.topology, group)
 
     def group_links(self, group: str) -> tuple[str, ...]:
-        """The links of one of SRDF's groups."""
+        """The links of one of the groups."""
         return groups.group_links(self.description, self.tree.topology, group)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -273,4 +280,5 @@ class RobotModel:
 
 
 def _native(tree: CompiledTree) -> _core.Tree:
-    return _core.Tree(_core.TreeArrays(**{name: getattr(tree, name) for name in _core.TreeArrays.field_names}))
+    field_names = cast("tuple[str, ...]", vars(_core.TreeArrays)["field_names"])
+    return _core.Tree(_core.TreeArrays(**{name: getattr(tree, name) for name in field_names}))

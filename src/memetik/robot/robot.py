@@ -11,14 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError
-from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere, TriangleMesh
 from memetik.geometry.transforms import PoseLike, as_pose, frozen, transform
-from memetik.robot import edit, limits
+from memetik.robot import edit, interop, limits
 from memetik.robot.configuration import JointValues
 from memetik.robot.description import Description, Geometry, Inertial, Semantics
 from memetik.robot.groups import group_end_effectors
+from memetik.robot.interop import MujocoModel, PinocchioModel, RosState
 from memetik.robot.kinematics import Kinematics
 from memetik.robot.limits import AxisLimits, JointLimits
+from memetik.robot.load import load_description
+from memetik.robot.readers.dh import DhTable
+from memetik.robot.urdf_writer import write_urdf
 
 if TYPE_CHECKING:
     from memetik.robot.load import LoadOptions, RobotSource
@@ -171,9 +175,38 @@ class Robot(Kinematics):
 
     def to_urdf(self, *, meshes: Literal["found", "given"] = "found") -> str:
         """URDF text. Joints that URDF does not have are written in the way the URDF writer documents."""
-        from memetik.robot.urdf_writer import write_urdf
-
         return write_urdf(self.description, meshes=meshes)
+
+    def to_mujoco(self, q: ArrayLike, model: MujocoModel | None = None) -> np.ndarray:
+        """MuJoCo's qpos for q: its order, mimic joints, free bases; of `model`, else as MuJoCo reads the same file."""
+        return interop.to_mujoco(self, q, model)
+
+    def from_mujoco(self, qpos: ArrayLike, model: MujocoModel | None = None) -> np.ndarray:
+        """The configuration q of MuJoCo's qpos."""
+        return interop.from_mujoco(self, qpos, model)
+
+    def to_pinocchio(self, q: ArrayLike, model: PinocchioModel | None = None) -> np.ndarray:
+        """Pinocchio's q: its order, continuous joints as (cos, sin), free bases; of `model`, else as it reads the same
+        URDF."""
+        return interop.to_pinocchio(self, q, model)
+
+    def from_pinocchio(self, q: ArrayLike, model: PinocchioModel | None = None) -> np.ndarray:
+        """The configuration of Pinocchio's q."""
+        return interop.from_pinocchio(self, q, model)
+
+    def to_ros(self, q: ArrayLike, *, mimic: bool = True) -> RosState:
+        """Names and positions as in ROS's JointState, and poses of joints with several axes."""
+        return interop.to_ros(self, q, mimic=mimic)
+
+    def from_ros(
+        self,
+        name: Sequence[str],
+        position: Sequence[float],
+        poses: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
+        default: ArrayLike | None = None,
+    ) -> np.ndarray:
+        """The configuration of a joint state; joints that it lacks are those of `default`, or an error without."""
+        return interop.from_ros(self, name, position, poses, default)
 
     def show(self, q: ArrayLike | None = None, scene: Scene | None = None, *, height: int = 480) -> Picture:
         """The robot at q, or at several configurations, to look at: shown by itself in a notebook; `.open()` opens a
@@ -225,8 +258,6 @@ def load_robot(
     use_soft_limits: takes the description's soft limits where they are tighter.
     options: those of `memetik.robot.load.load_description`: srdf=, arguments=, search_path=, joint_limits=.
     """
-    from memetik.robot.load import load_description
-
     description = load_description(source, **options)
     return Robot(description, limit_margin=limit_margin, use_soft_limits=use_soft_limits)
 
@@ -255,8 +286,6 @@ def robot_from_dh(
     joint_names, link_names: joint1, joint2, ... and base, link1, link2, ... where not given.
     base: pose of the robot in the world; tool: pose of a further link "tool" in the last frame.
     """
-    from memetik.robot.readers.dh import DhTable
-
     named = joint_names, link_names
     return Robot(DhTable(table, convention, limits, kinds, velocity, columns, name, *named, base, tool).description())
 
@@ -292,9 +321,9 @@ def _geometry(item: Geometry | Shape | tuple[Shape, PoseLike]) -> Geometry:
     match item:
         case Geometry():
             return item
-        case Box() | Sphere() | Cylinder() | Capsule() | Mesh():
+        case Box() | Sphere() | Cylinder() | Capsule() | Mesh() | TriangleMesh():
             return Geometry(item)
-        case (Box() | Sphere() | Cylinder() | Capsule() | Mesh() as shape, placed):
+        case (Box() | Sphere() | Cylinder() | Capsule() | Mesh() | TriangleMesh() as shape, placed):
             return Geometry(shape, as_pose(placed, "the pose of a shape"))
         case _:
             raise InvalidInputError(f"a shape, a pair (shape, pose) or a Geometry is needed, not {item!r:.80}.")

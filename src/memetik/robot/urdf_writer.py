@@ -9,9 +9,11 @@ the three are one. What SRDF says is not written.
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal
 from xml.etree import ElementTree
 
@@ -19,12 +21,14 @@ import numpy as np
 
 from memetik.errors import DescriptionError
 from memetik.files.xml_tree import NO_LIMIT
-from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Sphere
-from memetik.geometry.transforms import rpy_from_rotation
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Sphere, TriangleMesh
+from memetik.geometry.transforms import pose, rpy_from_rotation
 from memetik.robot.description import LIMIT_NAMES, Description, Geometry, Joint, Link, Mimic
 from memetik.robot.readers.urdf import EXTENSION_VERSION
 from memetik.robot.readers.urdf_capsules import capsule_parts
 from memetik.robot.tree import Motion, joint_steps
+
+logger = logging.getLogger(__name__)
 
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -87,6 +91,8 @@ class _Writer:
                 written += len(parts)
 
     def geometry(self, link: ElementTree.Element, tag: str, geometry: Geometry) -> None:
+        if isinstance(geometry.shape, TriangleMesh):
+            geometry = _boxed(geometry, geometry.shape)
         element = ElementTree.SubElement(link, tag, {"name": geometry.name} if geometry.name else {})
         _origin(element, geometry.origin)
         holder = ElementTree.SubElement(element, "geometry")
@@ -218,6 +224,14 @@ def _limits(element: ElementTree.Element, joint: Joint) -> None:
             "k_velocity": "0",
         }
         ElementTree.SubElement(element, "safety_controller", attributes)
+
+
+def _boxed(geometry: Geometry, mesh: TriangleMesh) -> Geometry:
+    """The box around a mesh in memory: URDF has only meshes in files."""
+    low, high = mesh.bounds
+    logger.warning("%r is in no file; URDF gets the box around it.", mesh)
+    x, y, z = (float(v) for v in high - low)
+    return replace(geometry, shape=Box((x, y, z)), origin=geometry.origin @ pose(None, 0.5 * (low + high)))
 
 
 def _origin(element: ElementTree.Element, matrix: np.ndarray) -> None:

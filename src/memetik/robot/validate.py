@@ -103,7 +103,8 @@ def _tree_defects(description: Description) -> Iterator[Defect]:
     roots = [link for link in description.links if link.name not in parents]
     if not links:
         return
-    if not roots:
+    unknown = any(joint.parent and joint.parent not in links for joint in description.joints)
+    if not roots and not unknown:  # a parent that does not exist is the root that is missing
         problem = "has no root: every link is the child of a joint"
         yield Defect("no-root", "the robot", problem, "remove the joint that closes the cycle")
     if len(roots) > 1:
@@ -123,9 +124,10 @@ def _end_defects(joint: Joint, links: set[str], parents: dict[str, Joint]) -> It
             yield Defect("missing-element", name, f"has no {end} link", "name it", joint)
         elif link not in links:
             problem = f"has the {end} link {link!r}, which does not exist"
-            yield Defect(
-                f"unknown-{end}", name, problem, suggest(link, islice(links, MAX_SUGGESTED)).rstrip("."), joint
-            )
+            remedy = suggest(link, islice(links, MAX_SUGGESTED)).rstrip(".")
+            if link == "world":
+                remedy = 'write <link name="world"/>, which not all programs take for granted'
+            yield Defect(f"unknown-{end}", name, problem, remedy, joint)
     if joint.parent == joint.child != "":
         yield Defect("self-parent", name, f"joins link {joint.child!r} to itself", "give it another parent", joint)
     elif joint.child in parents:

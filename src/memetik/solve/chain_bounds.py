@@ -16,14 +16,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from memetik.geometry.transforms import inverse, pose, rotation_about
-
-if TYPE_CHECKING:
-    from memetik.solve.hard_terms import HardTerms
+from memetik.solve.hard_terms import HardTerms
 
 Node = dict[int, np.ndarray]
 """A point or direction: its coordinates (3,) in each link that it belongs to. Link 0 is the reference, link k comes

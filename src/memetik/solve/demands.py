@@ -18,7 +18,8 @@ RANK_TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """The hard goals demand more than the joints can do in any but special configurations."""
+    """The hard goals demand more than the joints can do in any but special cases. Where there is no joint at all there
+    are no such cases."""
 
     joints: int
     position: int
@@ -30,8 +31,13 @@ class Shortage:
     def sentence(self) -> str:
         demands = self.position + self.orientation + self.values
         missing = demands - self.rank
-        able = f"can meet only {self.rank} of" if self.joints >= demands else "cannot meet"
-        return f"{_count(self.joints, 'joint')} {able} {_count(demands, 'demand')}: {self._advice(missing)}"
+        if self.joints == 0:
+            return f"No joint is free to move, and {_count(demands, 'demand')} must be met: free joints"
+        in_general = f", and {self.rank} of them in general" if self.joints >= demands else ""
+        return (
+            f"{_count(self.joints, 'joint')} can meet {_count(demands, 'demand')} in special cases only{in_general}: "
+            f"{self._advice(missing)}"
+        )
 
     def _advice(self, missing: int) -> str:
         if self.orientation >= missing:

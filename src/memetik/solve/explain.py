@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from memetik.solve.demands import shortage_of
 from memetik.solve.hard_terms import HardTerms
 from memetik.solve.reach_proofs import proof_of
 from memetik.solve.relaxations import helpful
-
-if TYPE_CHECKING:
-    from memetik.solve.solution import Solution
+from memetik.solve.solution import Solution
 
 SOLVED = "solved"
 APPROXIMATE = "approximate"
@@ -30,16 +28,17 @@ MOST_CONTACTS = 6
 def reason_of(solution: Solution) -> str:
     """The solution's reason in a few words.
 
-    'out of reach' and 'limits exclude it' are proved. 'too few joints for the demands' holds for all but special
-    targets. 'in collision': configurations were found that meet the goals, and all of them touch something. 'not found
-    in time' says nothing about what is possible.
+    'out of reach' and 'limits exclude it' are proved, and so is 'too few joints for the demands': no joint is free to
+    move. 'in collision': configurations were found that meet the goals, and all of them touch something. 'not found in
+    time' says nothing about what is possible; where the joints meet the demands in special cases only, `explain()` says
+    so, as the target may be one of these.
     """
     if solution.success:
         return SOLVED
     hard = HardTerms.of_solution(solution)
     if proof := proof_of(hard):
         return proof.reason
-    if shortage_of(hard):
+    if (shortage := shortage_of(hard)) and shortage.joints == 0:
         return TOO_FEW_JOINTS
     return IN_COLLISION if _turned_away_by_contact(solution) else NOT_FOUND
 

@@ -7,21 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from memetik import _core
+from memetik.collision.context import CollisionContext
 from memetik.goals.base import HARD
 from memetik.goals.compiler import GoalCompiler
 from memetik.goals.losses import SQUARE
+from memetik.robot.robot import Robot
 from memetik.solve.inputs import Inputs
-
-if TYPE_CHECKING:
-    from memetik.collision.context import CollisionContext
-    from memetik.robot.robot import Robot
-    from memetik.solve.problem import ExternalChecker
-    from memetik.solve.solution import Solution
+from memetik.solve.problem import ExternalChecker
+from memetik.solve.solution import Solution
 
 
 @dataclass(frozen=True, slots=True)

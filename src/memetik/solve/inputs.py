@@ -90,7 +90,7 @@ def checked_seed(problem: Problem, seed: Seed) -> Array:
         raise InvalidInputError(f"seed={seed} is a configuration, (dof,) or {{joint: value}}; did you mean rng={seed}?")
     robot = problem.robot
     if type(seed) is np.ndarray and seed.dtype == float and seed.flags.c_contiguous and not problem.held_values:
-        array = seed if seed.ndim == 1 else seed.copy()  # elements of a batch are read again later
+        array = seed.copy()  # copied before it is checked: the caller's array may change at any time
     else:
         given = seed.q if isinstance(seed, Solution) else seed
         try:
@@ -134,12 +134,12 @@ def _checked_target(problem: Problem, k: int, value: PoseLike) -> Array:
     declared = problem.open_targets[k]
     what = f"the target of {problem.goal_names[declared.goal]!r}"
     if declared.convert is None and type(value) is np.ndarray and value.dtype == float and value.flags.c_contiguous:
-        # The core checks poses many times as fast. A batch is copied: its elements are read again later.
-        rank = len(declared.shape)
+        # The core checks poses many times as fast. The copy is what is checked: the caller's array may change.
+        rank, value = len(declared.shape), value.copy()
         if value.ndim == rank and problem.core.is_normalized(k, value[None]):
             return value
         if value.ndim == rank + 1 and problem.core.is_normalized(k, value):
-            return value.copy()
+            return value
     if declared.form == "pose":
         return np.ascontiguousarray(as_pose(value, what))
     given = value.as_matrix() if declared.form == "rotation" and isinstance(value, RotationLike) else value

@@ -202,15 +202,16 @@ class Problem:
         """
         if valid is None and base is None:
             # What was passed is the key. The core hands back what has to be converted or checked first.
-            start = self.neutral if seed is None else seed
             try:
-                outcome = self._warm[tuple(options.items())](targets, seed, rng)
+                found = self._warm[tuple(options.items())](targets, seed, rng)
             except (KeyError, TypeError):
-                outcome = None
-            if outcome is not None:
-                reason = "approximate" if not outcome.success and options.get("approximate") else None
+                found = None
+            if isinstance(found, tuple):
+                return self._failure(*found, options.get("approximate", False))
+            if found is not None:
                 # What the core took as it is are arrays.
-                return Solution(self, targets, outcome, reason, start)  # pyright: ignore[reportArgumentType]
+                start = self.neutral if seed is None else seed
+                return Solution(self, targets, found, None, start)  # pyright: ignore[reportArgumentType]
         checked = self._checked(options)
         inputs = Inputs.checked(self, targets, seed, base)
         if inputs.count is not None:
@@ -292,6 +293,13 @@ class Problem:
         if is_free and not (self.callbacks or self.held_values) and options.is_warm:
             self._warm[key] = _core.WarmSolve(self.core, options.core, self.neutral)
         return options
+
+    def _failure(self, outcome: _core.Outcome, solved: Array, approximate: bool) -> Solution:
+        """A failure with what the core solved: the seed, then target after target."""
+        shapes = [target.shape for target in self.open_targets]
+        seed, *flat = np.split(solved, np.cumsum([self.robot.dof, *map(math.prod, shapes)])[:-1])
+        own = tuple(values.reshape(shape) for values, shape in zip(flat, shapes, strict=True))
+        return Solution(self, own, outcome, "approximate" if approximate else None, seed)
 
     def named_errors(self, errors: Iterable[ErrorT]) -> dict[str, dict[str, ErrorT]]:
         """Errors of the core's terms, numbers or arrays, by goal and label."""

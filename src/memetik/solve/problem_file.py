@@ -24,8 +24,9 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
+from memetik import goals
 from memetik.errors import GoalError, InvalidInputError, MemetikError, suggest
 from memetik.files.atomic import write_whole
 from memetik.files.schema import Table, Value, as_table, parse_table, read_table
@@ -34,10 +35,9 @@ from memetik.goals.base import Goal
 from memetik.goals.losses import Loss
 from memetik.robot.robot import Robot, load_robot
 from memetik.scene.scene import Scene
+from memetik.solve.methods.named import solve_arguments
 from memetik.solve.methods.parameters import changed_fields
-
-if TYPE_CHECKING:
-    from memetik.solve.problem import Problem
+from memetik.solve.problem import Problem
 
 SCHEMA = "memetik.problem/1"
 
@@ -73,8 +73,6 @@ class ProblemFile:
 
     def compile(self, robot: Robot) -> Problem:
         """The problem on its robot, loaded."""
-        from memetik.solve.problem import Problem
-
         scene, fixed = None if self.scene is None else Scene.load(self.scene), self.fixed
         itself = self.self_collision
         return Problem(robot, self.goals, scene=scene, self_collision=itself, margin=self.margin, fixed=fixed)
@@ -82,8 +80,6 @@ class ProblemFile:
     @property
     def arguments(self) -> dict[str, Any]:
         """The options as `Problem.solve` takes them: the method as an object where it has parameters."""
-        from memetik.solve.methods.named import solve_arguments
-
         return solve_arguments(self.options)
 
     def to_dict(self) -> dict[str, Any]:
@@ -215,8 +211,6 @@ def goal_class(name: str) -> type[Goal]:
 @cache
 def goal_classes() -> dict[str, type[Goal]]:
     """memetik's goals by class name, but for those that hold the user's own code."""
-    from memetik import goals
-
     kinds = {name: kind for name, kind in vars(goals).items() if isinstance(kind, type) and issubclass(kind, Goal)}
     own_code = (Goal, goals.CompiledGoal, goals.JointFunction)
     return {name: kind for name, kind in kinds.items() if kind not in own_code}

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from memetik._core import TargetPart, TermAspect, term_traits
 from memetik.goals.base import HARD
 from memetik.solve.hard_terms import BoundTerm, HardTerms
+from memetik.solve.problem import Problem
 from memetik.solve.reach_proofs import proof_of
-
-if TYPE_CHECKING:
-    from memetik.solve.problem import Problem
 
 ONE = 0.05
 """Seconds for one relaxed problem."""

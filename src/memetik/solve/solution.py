@@ -100,7 +100,7 @@ class Solution:
     @property
     def reason(self) -> str:
         """One of: solved, approximate, out of reach, limits exclude it, too few joints for the demands, in collision,
-        not found in time."""
+        not found in time. Those that say that it cannot be done (the second three) are proved."""
         if self._reason is None:
             from memetik.solve.explain import reason_of
 

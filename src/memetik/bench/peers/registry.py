@@ -15,6 +15,7 @@ from typing import Any, cast
 from memetik.bench.peers.process import Command
 from memetik.errors import InvalidInputError, MemetikError, UnknownNameError
 from memetik.geometry import cache
+from memetik.solve.methods import METHODS, method_named
 
 ADAPTERS = Path(__file__).with_name("adapters")
 
@@ -135,8 +136,6 @@ def find_solver(name: str, *, label: str | None = None, parameters: Mapping[str,
 
 def method_with(name: str, parameters: Mapping[str, Any]) -> Any:
     """A method of memetik with some of its parameters changed."""
-    from memetik.solve.methods import method_named
-
     method = method_named(name)
     known = [f.name for f in fields(method)] if is_dataclass(method) else []
     for key in parameters:
@@ -147,8 +146,6 @@ def method_with(name: str, parameters: Mapping[str, Any]) -> Any:
 
 def is_method(name: str) -> bool:
     """Whether `method=` accepts a name, a saved preset's included."""
-    from memetik.solve.methods import METHODS, method_named
-
     if name in METHODS:
         return True
     if name in PEERS or ":" in name:
@@ -162,8 +159,6 @@ def is_method(name: str) -> bool:
 
 def solver_names() -> list[str]:
     """All names that `find_solver` knows."""
-    from memetik.solve.methods import METHODS
-
     return [*METHODS, *PEERS, *entry_points()]
 
 

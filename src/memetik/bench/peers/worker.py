@@ -47,6 +47,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import math
 import os
 import sys
 import tempfile
@@ -148,8 +149,9 @@ class Task:
 
     def reached(self, pose: np.ndarray, target: np.ndarray, share: float = 0.9) -> bool:
         """Whether a pose is at a target, within a share of the tolerances."""
-        away = np.linalg.norm(pose[:3, 3] - target[:3, 3])
-        return self.is_near(away, np.linalg.norm(pose[:3, :3] - target[:3, :3]) / np.sqrt(2.0), share)
+        away = float(np.linalg.norm(pose[:3, 3] - target[:3, 3]))
+        angle = float(np.linalg.norm(pose[:3, :3] - target[:3, :3])) / math.sqrt(2.0)
+        return self.is_near(away, angle, share)
 
     def is_near(self, away: float, angle: float, share: float = 0.9) -> bool:
         return bool(away < share * self.position_tolerance and angle < share * self.rotation_tolerance)

@@ -10,21 +10,19 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from memetik.bench.run.worker_pool import WorkerPool
+from memetik.collision.fast import FastModel
 from memetik.errors import InvalidInputError
 from memetik.goals import AlignAxis, Position
+from memetik.robot.robot import Robot
+from memetik.scene.scene import Scene
 from memetik.solve.options import SolveKeywords
 from memetik.solve.problem import Problem
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from memetik.robot.robot import Robot
-    from memetik.scene.scene import Scene
 
 MOST_CELLS = 4_000_000
 BATCH = 2048
@@ -113,8 +111,6 @@ class _Work:
     @cached_property
     def obstacles(self) -> Any:
         """The robot against itself and the scene; None where neither counts, or where it has no shapes."""
-        from memetik.collision.fast import FastModel
-
         shaped = any(link.collisions for link in self.robot.description.links)
         if not shaped or not (self.self_collision or self.scene):
             return None

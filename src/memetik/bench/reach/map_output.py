@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from memetik.bench.reach.map import PLANES, ReachMap
 from memetik.bench.report.page import colormap, heading, new_figure, page, paragraph, picture, table
 from memetik.bench.report.viewer import Part, link_poses, parts_html, robot_parts, scene_parts, viewer_script
-
-if TYPE_CHECKING:
-    from memetik.robot.robot import Robot
-    from memetik.scene.scene import Scene
+from memetik.robot.robot import Robot
+from memetik.scene.scene import Scene
 
 COLORMAP = "turbo"
 _MOST_CELLS_SHOWN = 60_000

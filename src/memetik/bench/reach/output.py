@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memetik.bench.reach.study import BLOCKED, REACHED, STATES, SURFACE, ReachResult, ReachSetup
-from memetik.bench.report.page import colormap, heading, new_figure, page, paragraph, picture, table
+from memetik.bench.report.page import bullets, colormap, heading, new_figure, page, paragraph, picture, table
+from memetik.bench.report.statistics import compare_paired
 from memetik.bench.report.viewer import (
     Part,
     arrows,
@@ -20,6 +21,7 @@ from memetik.bench.report.viewer import (
     scene_parts,
     viewer_script,
 )
+from memetik.bench.report.viewer_image import draw_parts
 from memetik.geometry.tessellate import subdivide
 
 if TYPE_CHECKING:
@@ -115,8 +117,6 @@ def reach_figure(
 ) -> Any:
     """The heat map from two sides, the robot in the configuration of its best target, and a key to the colours; the
     places that were looked at, where there were any."""
-    from memetik.bench.report.viewer_image import draw_parts
-
     best = result.q[int(np.argmax(result.score))] if result.reached.any() else setup.robot.neutral
     poses = link_poses(setup.robot, best)
     surface = heat_part(mesh, result)
@@ -242,8 +242,6 @@ def _vertex_normals(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
 
 def comparison_sentences(labels: Sequence[str], results: Sequence[ReachResult]) -> list[str]:
     """The first against each of the others, in words."""
-    from memetik.bench.report.statistics import compare_paired
-
     return [
         compare_paired(results[0].reached, other.reached).sentence(labels[0], label, "reaches")
         for label, other in zip(labels[1:], results[1:], strict=True)
@@ -252,8 +250,6 @@ def comparison_sentences(labels: Sequence[str], results: Sequence[ReachResult]) 
 
 def comparison_html(labels: Sequence[str], results: Sequence[ReachResult]) -> list[str]:
     """A table of several studies on the same targets, and what their differences are worth."""
-    from memetik.bench.report.page import bullets
-
     rows = []
     for label, result in zip(labels, results, strict=True):
         low, high = result.interval

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from memetik.errors import InvalidInputError, suggest
 from memetik.files.named_values import as_number, named_words
-
-if TYPE_CHECKING:
-    from memetik.robot.robot import Robot
+from memetik.robot.robot import Robot
 
 MEASURES = ("manipulability", "margin", "clearance")
 

@@ -15,9 +15,10 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from memetik.bench.reach.scores import Scores, combined, joint_margins, manipulability_reference
 from memetik.bench.report.statistics import wilson_interval
@@ -30,14 +31,10 @@ from memetik.geometry.surface_points import surface_frames
 from memetik.geometry.transforms import inverse
 from memetik.goals import AlignAxis, Pose, Position
 from memetik.goals.arguments import as_direction
+from memetik.robot.robot import Robot
+from memetik.scene.scene import Scene
 from memetik.scene.scene_object import ordered_pair
 from memetik.solve.problem import Problem
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from memetik.robot.robot import Robot
-    from memetik.scene.scene import Scene
 
 OUT_OF_REACH, BLOCKED, REACHED = 0, 1, 2
 STATES = ("out of reach", "blocked", "reached")

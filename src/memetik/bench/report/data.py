@@ -10,15 +10,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from memetik.bench.report.summary import distinctions, spent, target_means, unreached
+from memetik.bench.run.store import Store
 from memetik.errors import InvalidInputError, UnknownNameError
-
-if TYPE_CHECKING:
-    from memetik.bench.run.store import Store
 
 Rows = Any
 """A record array with those columns of `Store.results` that figures are made of."""

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,11 +28,9 @@ from memetik.bench.report.scene import cross_section, scenario_of, scene_html
 from memetik.bench.report.summary import recorded_settings
 from memetik.bench.report.tables import Table, case_tables, findings, overview_table
 from memetik.bench.report.viewer import viewer_script
+from memetik.bench.run.store import Store
 from memetik.errors import InvalidInputError
 from memetik.files.atomic import write_whole
-
-if TYPE_CHECKING:
-    from memetik.bench.run.store import Store
 
 Progress = Callable[[str], None]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +20,12 @@ from memetik.bench.report.viewer import (
     robot_parts,
     scene_parts,
 )
-
-if TYPE_CHECKING:
-    from memetik.bench.run.store import Store
-    from memetik.bench.scenarios import Scenario
-    from memetik.robot.robot import Robot
+from memetik.bench.report.viewer_image import Canvas
+from memetik.bench.run.store import Store
+from memetik.bench.scenarios import Scenario, scenario_from
+from memetik.bench.scenarios.build import ENOUGH
+from memetik.errors import MemetikError
+from memetik.robot.robot import Robot
 
 REACHED, SOMETIMES, MISSED, OUT = "#2ca02c", "#f2b01e", "#d62728", "#8a8f98"
 LEGEND = (("solved in all trials", REACHED), ("in some", SOMETIMES), ("missed", MISSED), ("unreachable", OUT))
@@ -57,8 +58,6 @@ def scene_html(store: Store, case: Case, scenario: Scenario, there: set[str]) ->
 def cross_section(store: Store, case: Case, scenario: Scenario) -> Any:
     """The scene cut open along its longest level axis, once for each of the solvers that miss most; None where there is
     no scene."""
-    from memetik.bench.report.viewer_image import Canvas
-
     if scenario.scene is None or not len(scenario.scene):
         return None
     targets = store.targets(case.scenario_key)
@@ -117,10 +116,6 @@ def scenario_of(store: Store, case: Case) -> Scenario | str:
 
     Its targets are the store's: none are searched for again.
     """
-    from memetik.bench.scenarios import scenario_from
-    from memetik.bench.scenarios.build import ENOUGH
-    from memetik.errors import MemetikError
-
     origin = dict(store.scenario_facts(case.scenario_key)["origin"])
     if origin.get("reachability") == "only":  # the first part of it, drawn as it was then
         origin["targets"] = min(origin["targets"], ENOUGH)

@@ -13,17 +13,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from memetik.errors import GeometryError
 from memetik.geometry.shapes import Plane, PointCloud, SceneShape, Shape
 from memetik.geometry.tessellate import cloud_mesh, surface_mesh
-
-if TYPE_CHECKING:
-    from memetik.robot.robot import Robot
-    from memetik.scene.scene import Scene
+from memetik.robot.robot import Robot
+from memetik.scene.scene import Scene
 
 ROBOT_COLOR = (0.93, 0.60, 0.24, 1.0)
 SCENE_COLOR = (0.62, 0.68, 0.74, 1.0)

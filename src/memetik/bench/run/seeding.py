@@ -8,6 +8,9 @@ import numpy as np
 
 from memetik.bench.scenarios.scenario import REACHABLE, Scenario
 from memetik.errors import InvalidInputError, MemetikError, suggest
+from memetik.goals.direction import AlignAxis
+from memetik.goals.pose import Position
+from memetik.solve.problem import Problem
 
 SEEDINGS = {
     "random": "a random configuration",
@@ -98,10 +101,6 @@ _STRATEGIES: dict[str, Callable[[Scenario, np.random.Generator], np.ndarray]] = 
 def straight_configuration(scenario: Scenario) -> np.ndarray:
     """The robot's state "straight" (the middle of the limits where it has none), and where the scene has an opening,
     the arm placed such that the straight tool has entered it by 10 cm along its axis."""
-    from memetik.goals.direction import AlignAxis
-    from memetik.goals.pose import Position
-    from memetik.solve.problem import Problem
-
     robot = scenario.robot
     try:
         state = next(s for s in robot.description.semantics.states if s.name == "straight")

@@ -14,18 +14,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from memetik.bench.run import schema
 from memetik.bench.run.store_values import Table, blob, number, plain, records, telling_damage
+from memetik.bench.scenarios import Scenario
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.files.atomic import temporary_folder
 from memetik.geometry.cache import digest
-
-if TYPE_CHECKING:
-    from memetik.bench.scenarios import Scenario
 
 STATUSES = {
     "solved": "a verified configuration within the timeout",

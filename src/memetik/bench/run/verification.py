@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from memetik.errors import GoalError
 from memetik.goals.base import Goal
@@ -16,9 +17,6 @@ from memetik.goals.pose import Orientation, Pose, Position
 from memetik.robot.description import Joint
 from memetik.robot.robot import Robot
 from memetik.scene.scene import Scene
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 ROUNDING = 1e-9
 """Metres or radians by which an error may exceed its tolerance: rounding."""

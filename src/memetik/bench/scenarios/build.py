@@ -15,6 +15,7 @@ from memetik.bench.scenarios.scenario import REACHABLE, UNKNOWN, Scenario
 from memetik.bench.scenarios.target_draft import Order, Recipe, TargetDraft, Tolerance
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.robot.robot import Robot, load_robot
+from memetik.robot.source_words import split_arguments
 
 MODES = ("only", "check", "skip")
 """What `reachability` may ask for."""
@@ -159,9 +160,10 @@ def load_named(robot: str | Robot) -> tuple[Robot, str]:
         return robot, robot.name
     if not isinstance(robot, str):
         raise InvalidInputError(f"a robot is a Robot, a bundled name or a path, not {type(robot).__name__}.")
-    name, _, group = robot.partition(":")
-    if group and not Path(robot).exists():
-        return load_robot(name).group(group).renamed(robot), robot
+    source, arguments = split_arguments(robot)
+    name, _, group = source.partition(":")
+    if group and not Path(source).exists():
+        return load_robot(name, arguments=arguments).group(group).renamed(robot), robot
     return load_robot(robot), robot
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from memetik.bench.run.verification import Verifier
 from memetik.bench.scenarios.scenario import NOT_FOUND, REACHABLE, plain_goals, scene_parts
 from memetik.bench.scenarios.target_draft import TargetDraft
 from memetik.geometry import cache
-
-if TYPE_CHECKING:
-    from memetik.solve.problem import Problem
+from memetik.solve.problem import Problem
 
 STAGES = ((20_000, 0), (400_000, 1))
 """The search's (evaluations, random numbers): a short one finds most, a long one with other numbers follows."""
@@ -62,8 +60,6 @@ def _holds(draft: TargetDraft, verifier: Verifier, kept: Mapping[str, np.ndarray
 
 
 def _search(draft: TargetDraft, verifier: Verifier, progress: Progress | None) -> tuple[np.ndarray, np.ndarray]:
-    from memetik.solve.problem import Problem
-
     problem = Problem(draft.robot, draft.goals, scene=draft.scene, self_collision=draft.self_collision)
     count = len(draft.targets[0])
     reachable = np.full(count, NOT_FOUND, dtype=np.int8)

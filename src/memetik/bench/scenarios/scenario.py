@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,8 @@ from memetik.goals.base import Goal
 from memetik.goals.pose import Orientation, Pose, Position
 from memetik.robot.robot import Robot
 from memetik.scene.scene import Scene
-
-if TYPE_CHECKING:
-    from memetik.solve.problem import Problem
+from memetik.solve.problem import Problem
+from memetik.solve.problem_file import goal_to_dict
 
 REACHABLE, NOT_FOUND, UNKNOWN = 1, 0, -1
 """Values of `Scenario.reachable`: a configuration is known, a long search found none, nobody has looked."""
@@ -71,8 +70,6 @@ class Scenario:
     @cached_property
     def problem(self) -> Problem:
         """What memetik's own solvers are given."""
-        from memetik.solve.problem import Problem
-
         return Problem(self.robot, self.goals, scene=self.scene, self_collision=self.self_collision)
 
     @cached_property
@@ -96,8 +93,6 @@ class Scenario:
 
 def plain_goals(goals: tuple[Goal, ...]) -> list[dict[str, Any]]:
     """Goals as plain data: all that they ask for, but for targets."""
-    from memetik.solve.problem_file import goal_to_dict
-
     return [goal_to_dict(goal) for goal in goals]
 
 

@@ -12,18 +12,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.geometry.shapes import Box, TriangleMesh
 from memetik.geometry.surface_points import sample_triangles, surface_frames
 from memetik.geometry.transforms import as_pose, transform
 from memetik.scene.scene import Scene
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 MOVED_TANK_POSE = transform((0.52, 0.66, 0.7), rpy=(0.0, 0.0, math.radians(-40.0))) @ transform(
     rpy=(math.radians(-25.0), 0.0, 0.0)

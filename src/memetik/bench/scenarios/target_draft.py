@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from memetik.collision.exact import CollisionModel
 from memetik.errors import InvalidInputError
 from memetik.goals.base import Goal
 from memetik.goals.direction import AlignAxis
@@ -119,8 +120,6 @@ def tool_links(robot: Robot, link: str) -> tuple[str, ...]:
 
 def free_configurations(order: Order, scene: Scene | None, count: int) -> np.ndarray:
     """Random configurations (count, dof) that touch neither the scene nor the robot itself."""
-    from memetik.collision.exact import CollisionModel
-
     model = CollisionModel(order.robot, scene)
     found: list[np.ndarray] = []
     drawn = missing = 0

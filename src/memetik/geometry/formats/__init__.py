@@ -6,7 +6,15 @@ A format is a module here with `read_mesh(data, what, folder)` or `read_points(d
 in these tables.
 """
 
-MESH_FORMATS = {".stl": "stl", ".obj": "obj", ".dae": "dae", ".glb": "gltf", ".gltf": "gltf", ".ply": "ply"}
+MESH_FORMATS = {
+    ".stl": "stl",
+    ".obj": "obj",
+    ".dae": "dae",
+    ".glb": "gltf",
+    ".gltf": "gltf",
+    ".ply": "ply",
+    ".msh": "msh",
+}
 """The module that reads the meshes of files with an ending."""
 
 POINT_FORMATS = {".pcd": "pcd", ".ply": "ply"}

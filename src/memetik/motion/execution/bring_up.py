@@ -13,18 +13,25 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 
 from memetik._moved import serve_old_names
+from memetik.collision.allowed_pairs import propose_allowed, srdf_pairs
+from memetik.collision.exact import CollisionModel
+from memetik.collision.fast import FastModel
+from memetik.doctor import diagnose
 from memetik.errors import DescriptionError, InvalidInputError, MemetikError
 from memetik.files.atomic import write_whole
 from memetik.files.toml_writer import to_toml
+from memetik.goals.pose import Pose
+from memetik.motion.planning.pipeline import plan
+from memetik.robot import bundled
 from memetik.robot.readers.config_file import SCHEMA, RobotConfig
-
-if TYPE_CHECKING:
-    from memetik.robot.robot import Robot
+from memetik.robot.robot import Robot, load_robot
+from memetik.robot.source_words import split_arguments
+from memetik.solve.problem import Problem
 
 STAGES = ("doctor", "load", "limits", "self-collision", "spheres", "inverse kinematics", "planning")
 DEFAULT_VELOCITY = {True: 1.0, False: 0.1}
@@ -122,8 +129,6 @@ class _BringUp:
         self.unchecked: list[tuple[str, str, str]] = []
 
     def examine(self) -> Stage:
-        from memetik.doctor import diagnose
-
         findings = diagnose(self.source, srdf=self.srdf, search_path=self.search_path, samples=min(self.samples, 2000))
         counts = {level: sum(f.severity == level for f in findings) for level in ("error", "warning", "info")}
         told = [f for f in findings if f.severity != "info"]
@@ -132,8 +137,6 @@ class _BringUp:
         return self._found(not counts["error"], summary, details, **counts)
 
     def load(self) -> Stage:
-        from memetik.robot.robot import Robot, load_robot
-
         try:
             robot = load_robot(self.source, srdf=self.srdf, search_path=self.search_path)
             self.group = self.group or _only_arm(robot)
@@ -170,9 +173,6 @@ class _BringUp:
         return self._found(True, summary, details, filled_in=filled)
 
     def pairs(self) -> Stage:
-        from memetik.collision.allowed_pairs import propose_allowed, srdf_pairs
-        from memetik.collision.exact import CollisionModel
-
         known = srdf_pairs(self.robot)
         if not any(link.collisions for link in self.robot.description.links):
             return self._found(False, "no link has a collision shape: nothing can be checked")
@@ -190,8 +190,6 @@ class _BringUp:
         return self._found(share < 0.9, summary, details, **figures)
 
     def spheres(self) -> Stage:
-        from memetik.collision.fast import FastModel
-
         try:
             model = FastModel(self.part)
         except MemetikError as error:
@@ -209,9 +207,6 @@ class _BringUp:
         return self._found(coverage > 0.999, summary, details, **figures)
 
     def solve(self) -> Stage:
-        from memetik.goals.pose import Pose
-        from memetik.solve.problem import Problem
-
         part = self.part
         configurations = _free_configurations(part, self.options.get("targets", 200), self.rng)
         if not len(configurations):
@@ -227,9 +222,6 @@ class _BringUp:
         return self._found(share >= 0.99, summary, (detail,), solved=share, median_seconds=seconds)
 
     def plan(self) -> Stage:
-        from memetik.goals.pose import Pose
-        from memetik.motion.planning.pipeline import plan
-
         part = self.part
         configurations = _free_configurations(part, self.options.get("motions", 20) + 1, self.rng + 1)
         solved, seconds, details = 0, [], []
@@ -248,11 +240,12 @@ class _BringUp:
 
     def text(self, path: Path) -> str:
         """The file; paths in it are relative to its folder."""
-        from memetik.robot import bundled
-
         folder, source = path.resolve().parent, self.source
+        source, arguments = split_arguments(source)
         source = source if source in bundled.names() else _portable(source, folder)
-        robot: dict[str, str | list[str]] = {"source": source}
+        robot: dict[str, str | list[str] | dict[str, str]] = {"source": source}
+        if arguments:
+            robot["arguments"] = arguments
         if self.srdf is not None:
             robot["srdf"] = _portable(self.srdf, folder)
         if self.search_path:
@@ -305,8 +298,6 @@ def _only_arm(robot: Robot) -> str | None:
 
 def _free_configurations(robot: Robot, count: int, rng: int) -> np.ndarray:
     """Up to `count` random configurations free of self-collision."""
-    from memetik.collision.exact import CollisionModel
-
     drawn = robot.random(rng, 20 * count)
     model = CollisionModel(robot)
     free = drawn[: 3 * count][~model.collides(drawn[: 3 * count])]

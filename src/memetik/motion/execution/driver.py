@@ -9,18 +9,15 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError, MemetikError, UnknownNameError
+from memetik.motion.execution.simulation import Simulation
 from memetik.motion.timing.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from memetik.motion.execution.simulation import Simulation
-    from memetik.robot.robot import Robot
+from memetik.robot.robot import Robot
 
 
 class DriverError(MemetikError):
@@ -56,15 +53,19 @@ class Driver(Protocol):
     @property
     def joint_names(self) -> tuple[str, ...]:
         """The joints it drives."""
+        ...
 
     def send(self, trajectory: Trajectory) -> None:
         """Begin to follow a trajectory; raises DriverError where it is refused."""
+        ...
 
     def state(self) -> DriverState:
         """Where the arm is now."""
+        ...
 
     def stop(self) -> None:
         """Bring the arm to rest as fast as it safely goes."""
+        ...
 
 
 def most_points(driver: Driver) -> int | None:

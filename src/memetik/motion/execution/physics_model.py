@@ -16,19 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from memetik.collision.allowed_pairs import default_pairs
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.geometry.shapes import Plane
 from memetik.motion.execution.physics_shapes import GeomWriter, Setting, mujoco, wxyz
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from memetik.robot.robot import Robot
-    from memetik.scene.scene import Scene
+from memetik.robot.robot import Robot
+from memetik.scene.scene import Scene
 
 DENSITY = 700.0
 """Of links and loose objects that state no mass, kg/m^3: metal castings with air in them, wood."""
@@ -173,7 +171,8 @@ class _Builder:
                 raise InvalidInputError(f"{item.name!r} is a plane, which has no end; it cannot be loose.")
             body.add_freejoint()
             weight: dict[str, Setting] = {"mass": masses[item.name]} if item.name in masses else {"density": DENSITY}
-            self.geoms.add(body, item.shape, np.eye(4), item.name, rgba=item.color or (0.9, 0.5, 0.2, 1.0), **weight)
+            weight["rgba"] = item.color or (0.9, 0.5, 0.2, 1.0)
+            self.geoms.add(body, item.shape, np.eye(4), item.name, False, **weight)
 
     def add_welds(self, loose: Sequence[str], grips: Sequence[str]) -> dict[tuple[str, str], int]:
         welds = {}
@@ -189,8 +188,6 @@ class _Builder:
 
     def exclude_pairs(self) -> None:
         """Links that may overlap do not push each other; objects allowed to touch do: they have surfaces."""
-        from memetik.collision.allowed_pairs import default_pairs
-
         shaped = {link.name for link in self.robot.description.links if link.collisions}
         allowed = default_pairs(self.robot) | (self.scene.allowed if self.scene is not None else frozenset())
         for first, second in sorted(allowed):

@@ -10,18 +10,27 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from memetik.errors import GeometryError, MissingExtraError
 from memetik.geometry.hulls import convex_hull
-from memetik.geometry.shapes import Box, Capsule, Cylinder, HeightMap, Plane, PointCloud, Sphere, TriangleMesh, VoxelMap
+from memetik.geometry.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    HeightMap,
+    Plane,
+    PointCloud,
+    SceneShape,
+    Shape,
+    Sphere,
+    TriangleMesh,
+    VoxelMap,
+)
 from memetik.geometry.tessellate import as_mesh
 from memetik.geometry.transforms import quaternion_from_matrix, transform
-
-if TYPE_CHECKING:
-    from memetik.geometry.shapes import SceneShape, Shape
 
 MOST_PIECES = 5000
 """Most triangles, points or boxes that one object is taken apart into."""

@@ -13,21 +13,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.geometry.transforms import inverse
 from memetik.motion.execution.physics_model import PhysicsModel, build_model
 from memetik.motion.execution.physics_shapes import HELD_BITS, ROBOT_BITS, WORLD_BITS, mujoco, wxyz
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from memetik.robot.robot import Robot
-    from memetik.scene.scene import Scene
-    from memetik.scene.scene_object import SceneObject
+from memetik.robot.robot import Robot
+from memetik.scene.scene import Scene
+from memetik.scene.scene_object import SceneObject
 
 
 @dataclass(slots=True)
@@ -254,8 +251,6 @@ class Simulation:
 
     def _rebuild(self, still: Mapping[str, SceneObject]) -> None:
         """The same state in a model with other fixed objects. Loose ones that are attached now stay loose here."""
-        from memetik.scene.scene import Scene
-
         old, old_data, q, velocity = self.physics, self.data, self.q, self.velocity
         around = Scene(still.values())
         for name in old.loose:

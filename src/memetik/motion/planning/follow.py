@@ -25,7 +25,7 @@ from memetik.motion.planning.configuration_graph import BranchGraph, BranchSetti
 from memetik.motion.planning.free_space import OpenSpace, SceneLike, space_for
 from memetik.motion.planning.pipeline import PlanOptions, World
 from memetik.motion.planning.pipeline import plan as plan_motion
-from memetik.motion.planning.plan import Plan
+from memetik.motion.planning.plan import Plan, PlanConditions
 from memetik.motion.timing.limits import MotionLimits
 from memetik.motion.timing.timing import TimingError, time_path
 from memetik.motion.timing.trajectory import Trajectory, join
@@ -86,7 +86,9 @@ def follow(
     plan holds the motion up to there.
     """
     robot_limits = MotionLimits.of(robot) if limits is None else limits
-    plan = Plan(robot, robot.q(start) if start is None or isinstance(start, Mapping) else robot.check_q(start).copy())
+    conditions = PlanConditions(robot_limits, scene, self_collision, margin, rng)
+    q = robot.q(start) if start is None or isinstance(start, Mapping) else robot.check_q(start).copy()
+    plan = Plan(robot, q, conditions=conditions)
     plan.fraction = 0.0
     world: World = {"scene": scene, "self_collision": self_collision, "margin": margin}
     run = _Follow(plan, robot_limits, world, (position_deviation, rotation_deviation), rng)

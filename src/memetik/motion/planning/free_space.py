@@ -51,6 +51,9 @@ SceneLike: TypeAlias = "Scene | ExternalChecker | None"
 class OpenSpace:
     """Nothing is in the way."""
 
+    first_work = 2000
+    """What a planner of the core may look at in its first try: as much as takes some tens of milliseconds."""
+
     def __init__(self, robot: Robot):
         self.robot = robot
 
@@ -79,13 +82,18 @@ class OpenSpace:
         """(...) metres that no point moves farther than while the joints move by `difference` (..., dof)."""
         return np.abs(difference) @ motion_levers(self.robot)
 
-    def search_path(self, request: _core.PathRequest, *, coarse: bool = False) -> _core.PathResult:
-        """The core's planner in this space. coarse: motions that come rather near to something may be left out."""
-        return self.search_exactly(request)
+    def search_path(self, request: _core.PathRequest, stop: _core.StopFlag | None = None) -> _core.PathResult:
+        """The core's planner in this space."""
+        return self.search_exactly(request, stop)
 
-    def search_exactly(self, request: _core.PathRequest) -> _core.PathResult:
+    def search_exactly(self, request: _core.PathRequest, stop: _core.StopFlag | None = None) -> _core.PathResult:
         """The core's planner, which asks this space about every motion."""
-        return _core.search_path(self.is_free, self.edge, request.replace(local_share=0.5))
+        request = request.replace(local_share=0.5)
+        return _core.search_path(self.is_free, self.edge, self.is_proved, request, stop)
+
+    def is_proved(self, a: np.ndarray, b: np.ndarray) -> bool:
+        """Whether the straight motion from a to b, which `edge` lets pass, is free beyond doubt."""
+        return True
 
     def shorten_path(self, request: _core.ShortcutRequest) -> np.ndarray:
         """A path (N, dof) with shortcuts, by the core."""
@@ -117,11 +125,12 @@ class CheckerSpace(OpenSpace):
         order = np.argsort(_bit_reversed(count), kind="stable")
         return not any(self._collide(rows[order[begin : begin + 64]]).any() for begin in range(0, count, 64))
 
-    def finer(self) -> CheckerSpace | None:
-        """The same, asked ten times as densely, as paths are before they are given out; None where it is that."""
-        if self.joint_step < CHECKER_JOINT_STEP:
-            return None
+    def finer(self) -> CheckerSpace:
+        """The same, asked ten times as densely, as paths are before they are given out."""
         return CheckerSpace(self.robot, self.checker, self.step / 10.0, self.joint_step / 10.0)
+
+    def is_proved(self, a: np.ndarray, b: np.ndarray) -> bool:
+        return self.finer().edge(a, b)
 
     def states(self, q: np.ndarray, spread: np.ndarray) -> np.ndarray:
         near = (self.travel(spread) <= 0.5 * self.step) & (spread.max(axis=-1) <= 0.5 * self.joint_step)
@@ -145,6 +154,8 @@ class SceneSpace(OpenSpace):
 
     A snapshot: the scene as it is when this is made.
     """
+
+    first_work = 200_000
 
     def __init__(self, robot: Robot, collision_context: CollisionContext, tolerance: float = TOLERANCE):
         super().__init__(robot)
@@ -176,8 +187,8 @@ class SceneSpace(OpenSpace):
     def quick_edge(self, a: np.ndarray, b: np.ndarray) -> bool:
         return self.core.edge(np.ascontiguousarray(a), np.ascontiguousarray(b)) >= 1.0
 
-    def search_path(self, request: _core.PathRequest, *, coarse: bool = False) -> _core.PathResult:
-        return (self.coarse if coarse else self.core).search_path(request)
+    def search_path(self, request: _core.PathRequest, stop: _core.StopFlag | None = None) -> _core.PathResult:
+        return self.core.search_path(request, stop)
 
     def shorten_path(self, request: _core.ShortcutRequest) -> np.ndarray:
         return self.coarse.shorten_path(request)
@@ -278,9 +289,9 @@ def _radius(shape: Shape) -> float:
         return float(shape.radius + 0.5 * shape.length)
     if isinstance(shape, Cylinder):
         return float(np.hypot(shape.radius, 0.5 * shape.length))
-    from memetik.geometry.mesh_files import load_mesh
+    from memetik.geometry.tessellate import as_mesh
 
-    return float(np.linalg.norm(load_mesh(shape).vertices, axis=1).max(initial=0.0))
+    return float(np.linalg.norm(as_mesh(shape).vertices, axis=1).max(initial=0.0))
 
 
 def _bit_reversed(count: int) -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -16,7 +17,10 @@ import numpy as np
 from memetik.errors import InvalidInputError, MissingExtraError, suggest
 
 if TYPE_CHECKING:
-    from memetik.motion.planning.paths import PathProblem, PathResult, PlannerRun
+    from memetik.motion.planning.paths import PathOptions, PathProblem, PathResult, PlannerRun, Share
+
+STEP = 2.0
+"""The longest step of OMPL's trees, radians or metres."""
 
 State: TypeAlias = Sequence[float]
 """OMPL's states of a vector space, as far as they are used here."""
@@ -43,12 +47,16 @@ def ompl_planner(name: str) -> PlannerRun:
     return partial(_solve, chosen)
 
 
-def _solve(name: str, problem: PathProblem, seconds: float, rng: int, step_range: float) -> PathResult:
-    from memetik.motion.planning.paths import PathResult
+def _solve(name: str, problem: PathProblem, share: Share, options: PathOptions) -> PathResult:
+    from memetik.motion.planning.paths import PathResult, shorten, straight_path
+
+    straight = straight_path(problem)
+    if straight is not None:
+        return straight
 
     base, geometric, util = _ompl()
     begin = time.perf_counter()
-    util.RNG.setSeed(int(rng) % 2**31 + 1)
+    util.RNG.setSeed(int(options.rng) % 2**31 + 1)
     moving = np.flatnonzero(problem.upper > problem.lower)
     state_space = base.RealVectorStateSpace(len(moving))
     bounds = base.RealVectorBounds(len(moving))
@@ -73,7 +81,8 @@ def _solve(name: str, problem: PathProblem, seconds: float, rng: int, step_range
         """One question a motion, instead of one a sample."""
 
         def checkMotion(self, first: State, second: State, *_: tuple[State, float]) -> bool:
-            return problem.space.edge(configuration(first), configuration(second))
+            a, b = configuration(first), configuration(second)
+            return problem.space.edge(a, b) and problem.space.is_proved(a, b)
 
     information.setStateValidityChecker(lambda state: problem.space.is_free(configuration(state)))
     edges = Edges(information)
@@ -87,13 +96,14 @@ def _solve(name: str, problem: PathProblem, seconds: float, rng: int, step_range
     definition.setGoal(goals)
     planner = getattr(geometric, name)(information)
     if hasattr(planner, "setRange"):
-        planner.setRange(float(step_range))
+        planner.setRange(STEP)
     planner.setProblemDefinition(definition)
     planner.setup()
     # OMPL's own conditions: PRM asks from a thread of its own, which a Python function would keep waiting for the
     # interpreter's lock for ever.
-    until = base.timedPlannerTerminationCondition(float(seconds)), base.exactSolnPlannerTerminationCondition(definition)
-    planner.solve(base.plannerOrTerminationCondition(*until))
+    in_time = base.timedPlannerTerminationCondition(min(share.left, share.seconds))
+    until_solved = base.exactSolnPlannerTerminationCondition(definition)
+    planner.solve(base.plannerOrTerminationCondition(in_time, until_solved))
     took = time.perf_counter() - begin
     if not definition.hasExactSolution():
         return PathResult(False, reason="no path found in time", time=took)
@@ -101,7 +111,11 @@ def _solve(name: str, problem: PathProblem, seconds: float, rng: int, step_range
     points = np.array([configuration(path.getState(k)) for k in range(path.getStateCount())])
     goal = int(np.argmin(np.abs(problem.goals - points[-1]).max(axis=1)))
     points[0], points[-1] = problem.start, problem.goals[goal]
-    return PathResult(True, points, goal, "solved", time=took)
+    if options.smooth:
+        short = shorten(problem.space, points, timeout=max(options.deadline - time.perf_counter(), 0.0))
+        if all(problem.space.is_proved(a, b) for a, b in pairwise(short)):
+            points = short
+    return PathResult(True, points, goal, "solved", time=took, tried=["straight motion: blocked"])
 
 
 def _ompl() -> tuple[Any, Any, Any]:

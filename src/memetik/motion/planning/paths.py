@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy as np
 from memetik import _core
 from memetik.errors import InvalidInputError, suggest
 from memetik.motion.planning.endpoint_repair import EndpointRepair
-from memetik.motion.planning.free_space import CheckerSpace, OpenSpace
+from memetik.motion.planning.free_space import OpenSpace
 from memetik.motion.timing.limits import MotionLimits
 
 if TYPE_CHECKING:
@@ -27,17 +26,14 @@ if TYPE_CHECKING:
 
     from memetik.robot.robot import Robot
 
-RANGE = 2.0
+RANGE = 1.0
 """Weighted joint distance of the longest step of a tree."""
 
+MANY_JOINTS = 10
+"""With more joints than this, as of two arms, steps are half as long."""
+
 FIRST_TRY = 0.05
-"""Seconds of a planner's first try; each further one, with other random numbers, takes twice as long."""
-
-STEPS = (1.0, 0.5, 1.0, 0.25)
-"""Shares of the range that one try after the other takes."""
-
-LEAST_SMOOTHING = 2500
-"""Configurations that shortcuts may look at, besides twice as many as the planner did."""
+"""Seconds of a foreign planner's first try; each further one, with other random numbers, takes twice as long."""
 
 MOST_GOALS = 256
 """With so many goals no further ones are looked for."""
@@ -49,7 +45,8 @@ EXACT = "-exact"
 class PathResult:
     """`points` (N, dof) from the start to goal number `goal`; where there is none, `reason` says why.
 
-    tried: what was done, line by line. time: seconds. checks: configurations looked at by the native planners.
+    tried: what was done, line by line. time: seconds. checks: configurations looked at by the core's planners.
+    stages: their seconds for "search", "simplify" and "prove"; repairs: parts that had to be replaced to be proved.
     """
 
     success: bool
@@ -60,6 +57,8 @@ class PathResult:
     time: float = 0.0
     checks: int = 0
     tried: list[str] = field(default_factory=list[str])
+    stages: dict[str, float] = field(default_factory=dict[str, float])
+    repairs: int = 0
 
     def __bool__(self) -> bool:
         return self.success
@@ -75,8 +74,6 @@ class PathProblem:
     lower: np.ndarray
     upper: np.ndarray
     weights: np.ndarray
-    coarse: bool = False
-    """Whether motions that come rather near to something may be left out."""
 
     @property
     def robot(self) -> Robot:
@@ -99,8 +96,30 @@ class GoalSet:
     more: Callable[[int], np.ndarray] | None = None
 
 
-PlannerRun: TypeAlias = Callable[[PathProblem, float, int, float], PathResult]
-"""A planner: (problem, seconds, rng, longest step) -> result."""
+@dataclass(frozen=True, slots=True)
+class PathOptions:
+    """How a path is looked for: until `deadline` (of time.perf_counter), from `rng`, shortened or not, to the goal with
+    the quickest motion ("best") or to the first that is reached; until `stop` is set."""
+
+    deadline: float
+    rng: int = 0
+    smooth: bool = True
+    choose: str = "best"
+    stop: _core.StopFlag | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one try of a planner may take: seconds that are left in all; for planners of others `seconds` of them, for
+    those of the core so much work, so that what is found does not depend on the machine."""
+
+    left: float
+    seconds: float = np.inf
+    work: int = 1 << 60
+
+
+PlannerRun: TypeAlias = Callable[["PathProblem", Share, PathOptions], "PathResult"]
+"""A planner."""
 
 
 def find_path(
@@ -113,6 +132,7 @@ def find_path(
     rng: int = 0,
     smooth: bool = True,
     choose: str = "best",
+    stop: _core.StopFlag | None = None,
 ) -> PathResult:
     """A path from `start` (dof,) to one of `goals`, (K, dof) or a GoalSet, through free space.
 
@@ -120,20 +140,15 @@ def find_path(
     timeout     seconds for all of them together.
     smooth      whether to shorten the path.
     choose      "best" looks for the goal with the quickest motion; "first" takes the first that is reached.
+    stop        a flag that another thread may set to end the search; the reason is then "cancelled".
     """
     begin = time.perf_counter()
     wanted = goals if isinstance(goals, GoalSet) else GoalSet(goals)
     names = [planner] if isinstance(planner, str) else list(planner)
     runs = {name: _planner(name) for name in names}
     problem = _problem(space, start, wanted)
-    search = _Search(problem, runs, begin + timeout, rng, wanted.more)
-    result = search.straight() or search.run(smooth, choose)
-    finer = space.finer() if isinstance(space, CheckerSpace) else None
-    if result.points is not None and finer and not all(finer.edge(a, b) for a, b in pairwise(result.points)):
-        left = max(begin + timeout - time.perf_counter(), 0.0)
-        again = find_path(finer, start, wanted, planner=names, timeout=left, rng=rng, smooth=smooth, choose=choose)
-        again.tried = [*result.tried, "asked more densely, that path collides", *again.tried]
-        result = again
+    options = PathOptions(begin + timeout, rng, smooth, choose, stop)
+    result = _Search(problem, runs, wanted, options).run()
     result.time = time.perf_counter() - begin
     return result
 
@@ -151,33 +166,18 @@ def path_cost(robot: Robot, points: np.ndarray) -> float:
     return float((np.abs(np.diff(points, axis=0)) / MotionLimits.of(robot).velocity).max(axis=1).sum())
 
 
-def shorten(
-    space: OpenSpace,
-    points: ArrayLike,
-    *,
-    rng: int = 0,
-    timeout: float = 1.0,
-    patience: int = 20,
-    checks: int | None = None,
-) -> np.ndarray:
-    """A path (N, dof) with the same ends and shortcuts between random points of it, where they are free.
+def shorten(space: OpenSpace, points: ArrayLike, *, timeout: float = 1.0, checks: int | None = None) -> np.ndarray:
+    """A shorter and smoother path with the same ends as `points` (N, dof): points that can be skipped are, and corners
+    are cut, where that is free.
 
-    patience: attempts in vain after which it ends; checks: configurations that may be looked at.
+    checks: configurations that may be looked at.
     """
     rows = np.ascontiguousarray(points, dtype=float)
     if len(rows) < 3:
         return rows
     bounds = {} if checks is None else {"checks": checks}
-    return space.shorten_path(
-        _core.ShortcutRequest(
-            points=rows,
-            weights=_weights(space.robot),
-            seconds=float(timeout),
-            seed=int(rng) & 0xFFFFFFFF,
-            patience=patience,
-            **bounds,
-        )
-    )
+    weights = _weights(space.robot)
+    return space.shorten_path(_core.ShortcutRequest(points=rows, weights=weights, seconds=float(timeout), **bounds))
 
 
 def _weights(robot: Robot) -> np.ndarray:
@@ -211,99 +211,51 @@ def _limbs(robot: Robot, moving: np.ndarray) -> np.ndarray:
     return np.any([chain for chain in chains if (chain & moving).any()] or [moving], axis=0)
 
 
-def _straight_times(problem: PathProblem) -> np.ndarray:
-    """(K,) seconds of the straight motions to the goals at full velocity."""
-    return (np.abs(problem.goals - problem.start) / MotionLimits.of(problem.robot).velocity).max(axis=1)
-
-
 class _Search:
-    """One path in the making."""
+    """One path in the making: planner after planner, each with tries that may take twice as much as the one before."""
 
-    def __init__(
-        self,
-        problem: PathProblem,
-        runs: dict[str, PlannerRun],
-        deadline: float,
-        rng: int,
-        more_goals: Callable[[int], np.ndarray] | None,
-    ):
-        self.problem, self.runs, self.deadline, self.rng, self.more_goals = problem, runs, deadline, rng, more_goals
+    def __init__(self, problem: PathProblem, runs: dict[str, PlannerRun], wanted: GoalSet, options: PathOptions):
+        self.runs, self.wanted, self.options = runs, wanted, options
+        self.ends = EndpointRepair(problem)
 
-    def straight(self) -> PathResult | None:
-        """The straight motion to the goal that is reached soonest, of those to which it is proved free quickly."""
-        start, goals = self.problem.start, self.problem.goals
-        for index in np.argsort(_straight_times(self.problem), kind="stable").tolist():
-            if self.problem.space.quick_edge(start, goals[index]):
-                points = np.stack([start, goals[index]])
-                return PathResult(True, points, index, "solved", "straight", tried=["straight motion: free"])
-        return None
-
-    def run(self, smooth: bool, choose: str) -> PathResult:
-        """A path by planners, where the straight motions are blocked."""
-        ends = EndpointRepair(self.problem)
-        ends.tried.insert(0, "straight motion: blocked")
-        if ends.failure is not None or not (self.more_goals or len(ends.problem.goals)):
+    def run(self) -> PathResult:
+        """The first path that a planner finds."""
+        ends = self.ends
+        if ends.failure is not None or not (self.wanted.more or len(ends.problem.goals)):
             return PathResult(False, reason=ends.failure or "no goal can be left", tried=ends.tried)
-        result = self._try_all(ends)
+        result = self._try_all()
         result.tried = ends.tried
-        if result.points is None or result.goal is None:
-            return result
-        if smooth:
-            result.points = self._smoothed(result.points, result.checks)
-            if choose == "best" and len(ends.problem.goals) > 1:
-                self._look_for_better(ends, result)
-        result.points, result.goal = ends.completed(result.points, result.goal)
+        if result.points is not None and result.goal is not None:
+            result.points, result.goal = ends.completed(result.points, result.goal)
         return result
 
-    def _try_all(self, ends: EndpointRepair) -> PathResult:
-        """Planner after planner, each with tries that take twice as long as the one before."""
-        seconds, attempt = FIRST_TRY, 0
+    def _try_all(self) -> PathResult:
+        ends, options = self.ends, self.options
+        alone = len(self.runs) == 1 and self.wanted.more is None
+        attempt = 0
         while True:
             for name, run in self.runs.items() if len(ends.problem.goals) else ():
-                left = self.deadline - time.perf_counter()
-                if left <= 0.0:
+                left = options.deadline - time.perf_counter()
+                if left <= 0.0 and attempt > 0:
                     ends.tried.append(f"{attempt} tries in all, {len(ends.problem.goals)} goals")
                     return PathResult(False, reason="no path found in time")
-                problem = replace(ends.problem, coarse=attempt % 2 == 0)
-                step = RANGE * STEPS[attempt % len(STEPS)]
-                result = run(problem, min(seconds, left), self.rng + attempt, step)
-                outcome = "path found" if result.success else "none"
-                ends.tried.append(f"{name}, try {attempt + 1}: {outcome} after {result.time * 1e3:.1f} ms")
+                share, double = Share(max(left, 0.0)), 2**attempt
+                if not alone:
+                    share = Share(share.left, FIRST_TRY * double, ends.problem.space.first_work * double)
+                result = run(ends.problem, share, options)
+                ends.tried += result.tried
+                if result.planner != "straight":
+                    outcome = "path found" if result.success else "none"
+                    ends.tried.append(f"{name}, try {attempt + 1}: {outcome} after {result.time * 1e3:.1f} ms")
                 if result.success:
-                    result.planner = name
+                    result.planner = result.planner or name
+                if result.success or alone or result.reason == "cancelled":
                     return result
             attempt += 1
-            seconds *= 2.0
-            if time.perf_counter() > self.deadline and not len(ends.problem.goals):
+            if time.perf_counter() > options.deadline and not len(ends.problem.goals):
                 return PathResult(False, reason="no goal can be left")
-            if self.more_goals is not None and len(ends.given.goals) < MOST_GOALS:
-                ends.add(self.more_goals(attempt))
-
-    def _look_for_better(self, ends: EndpointRepair, result: PathResult) -> None:
-        """Goals whose straight motion would take less time than the path that was found: one more try for the best
-        two."""
-        problem, run = ends.problem, next(iter(self.runs.values()))
-        assert result.points is not None
-        best = path_cost(problem.robot, result.points)
-        straight = _straight_times(problem)
-        for index in np.argsort(straight, kind="stable")[:2].tolist():
-            left = self.deadline - time.perf_counter()
-            if index == result.goal or straight[index] > 0.7 * best or left <= 0.0:
-                continue
-            single = replace(problem, goals=problem.goals[index : index + 1], coarse=True)
-            other = run(single, min(left, max(0.002, 2.0 * result.time)), self.rng, RANGE)
-            if other.points is None:
-                continue
-            points = self._smoothed(other.points, other.checks)
-            cost = path_cost(problem.robot, points)
-            if cost < best:
-                ends.tried.append(f"goal {index + 1} instead: {cost:.2f} s instead of {best:.2f} s at full speed")
-                best, result.points, result.goal = cost, points, index
-
-    def _smoothed(self, points: np.ndarray, checks: int) -> np.ndarray:
-        left = max(0.0, self.deadline - time.perf_counter())
-        most = LEAST_SMOOTHING + 2 * checks
-        return shorten(self.problem.space, points, rng=self.rng, timeout=left, checks=most)
+            if self.wanted.more is not None and len(ends.given.goals) < MOST_GOALS:
+                ends.add(self.wanted.more(attempt))
 
 
 def _planner(name: str) -> PlannerRun:
@@ -317,8 +269,10 @@ def _planner(name: str) -> PlannerRun:
     raise InvalidInputError(f"planner {name!r} is unknown; {suggest(name, planner_names())}")
 
 
-def _native(name: str, exact: bool, problem: PathProblem, seconds: float, rng: int, step_range: float) -> PathResult:
+def _native(name: str, exact: bool, problem: PathProblem, share: Share, options: PathOptions) -> PathResult:
     begin = time.perf_counter()
+    robot = problem.robot
+    many = int((problem.upper > problem.lower).sum()) > MANY_JOINTS
     request = _core.PathRequest(
         planner=name,
         start=problem.start,
@@ -326,14 +280,50 @@ def _native(name: str, exact: bool, problem: PathProblem, seconds: float, rng: i
         lower=problem.lower,
         upper=problem.upper,
         weights=problem.weights,
-        range=float(step_range),
-        seconds=float(seconds),
-        seed=int(rng) & 0xFFFFFFFF,
+        velocity=MotionLimits.of(robot).velocity if options.choose == "best" else np.empty(0),
+        range=0.5 * RANGE if many else RANGE,
+        simplify=options.smooth,
+        seconds=share.left,
+        checks=share.work,
+        first_try=problem.space.first_work,
+        seed=int(options.rng) & 0xFFFFFFFF,
     )
     space = problem.space
-    found = space.search_exactly(request) if exact else space.search_path(request, coarse=problem.coarse)
+    found = (space.search_exactly if exact else space.search_path)(request, options.stop)
     took = time.perf_counter() - begin
+    result = PathResult(False, time=took, checks=found.checks)
+    if found.tries or found.end == _core.PlannerEnd.out_of_time:
+        result.tried.append("straight motion: blocked")
     if found.end != _core.PlannerEnd.found:
-        return PathResult(False, reason="no path found in time", time=took, checks=found.checks)
-    points = found.points.reshape(-1, problem.robot.dof)
-    return PathResult(True, points, found.goal, "solved", time=took, checks=found.checks)
+        result.reason = _REASONS[found.end]
+        return result
+    result.success, result.reason, result.goal = True, "solved", found.goal
+    result.points = found.points.reshape(-1, robot.dof)
+    if not found.tries:
+        result.planner = "straight"
+        result.tried.append("straight motion: free")
+    result.repairs = found.repairs
+    result.stages = {
+        "search": found.search_seconds, "simplify": found.simplify_seconds, "prove": found.prove_seconds
+    }  # fmt: skip
+    if found.repairs:
+        result.tried.append(f"{found.repairs} parts of the path were free at samples only, and replaced")
+    return result
+
+
+_REASONS = {
+    _core.PlannerEnd.out_of_time: "no path found in time",
+    _core.PlannerEnd.unproved: "no path proved in time",
+    _core.PlannerEnd.interrupted: "cancelled",
+}
+
+
+def straight_path(problem: PathProblem) -> PathResult | None:
+    """The straight motion to the goal that is reached soonest, of those to which it is proved free quickly."""
+    start, goals = problem.start, problem.goals
+    seconds = (np.abs(goals - start) / MotionLimits.of(problem.robot).velocity).max(axis=1)
+    for index in np.argsort(seconds, kind="stable").tolist():
+        if problem.space.quick_edge(start, goals[index]):
+            points = np.stack([start, goals[index]])
+            return PathResult(True, points, index, "solved", "straight", tried=["straight motion: free"])
+    return None

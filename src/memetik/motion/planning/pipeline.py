@@ -7,21 +7,24 @@ A Planner is the same, prepared once for a robot, goals and scene; `mk.plan` kee
 
 from __future__ import annotations
 
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeGuard, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from memetik._core import StopFlag
 from memetik.errors import InvalidInputError
 from memetik.goals.base import Goal
 from memetik.motion.planning.free_space import CheckerSpace, LiveSpace, OpenSpace, SceneLike
 from memetik.motion.planning.goal_configurations import find_configurations
 from memetik.motion.planning.paths import GoalSet, find_path
-from memetik.motion.planning.plan import Plan
+from memetik.motion.planning.plan import Plan, PlanConditions
 from memetik.motion.timing.limits import MotionLimits
 from memetik.motion.timing.timing import TimingError, time_path
 from memetik.motion.timing.trajectory import Trajectory
@@ -65,6 +68,7 @@ class PlanOptions(TypedDict, total=False):
     acceleration_scale: float
     choose: str
     rng: int
+    stop: StopFlag | None
 
 
 class Planner:
@@ -114,6 +118,7 @@ class Planner:
         acceleration_scale: float = 1.0,
         choose: str = "best",
         rng: int = 0,
+        stop: StopFlag | None = None,
     ) -> Plan:
         """Plan a motion from `start` (dof,) to a configuration that meets the goals, or to the configuration(s) `goal`.
 
@@ -123,6 +128,7 @@ class Planner:
         planner     name or list of names, see `find_path`; timing: a method of `time_path`.
         ik_timeout, path_timeout, timing_timeout   seconds for each stage.
         choose      "best" weighs candidates by the motion to them, "first" takes the first that is reached.
+        stop        an mk.StopFlag that another thread may set to end the search for a path within milliseconds.
         """
         robot = self.robot
         if limits is None:
@@ -131,10 +137,45 @@ class Planner:
         if q.ndim != 1:
             raise InvalidInputError(f"a motion has one start of shape ({robot.dof},), not {q.shape}.")
         timeouts = {"configurations": ik_timeout, "path": path_timeout, "timing": timing_timeout}
-        settings = _Settings(candidates, planner, timing, choose, timeouts, limits, rng)
-        run = _Run(self, Plan(robot, q), targets, goal, settings)
+        settings = _Settings(candidates, planner, timing, choose, timeouts, limits, rng, stop)
+        conditions = PlanConditions(limits, self.scene, self.self_collision, self.margin, rng)
+        run = _Run(self, Plan(robot, q, conditions=conditions), targets, goal, settings)
         run.run()
         return run.plan
+
+    def plan_batch(
+        self,
+        *targets: ArrayLike,
+        start: ArrayLike,
+        goal: ArrayLike | None = None,
+        threads: int | None = None,
+        **options: Unpack[PlanOptions],
+    ) -> list[Plan]:
+        """Plan many motions at once; plan k is what `plan` gives for the k-th start, goal and targets alone.
+
+        start, goal   (N, dof), or (dof,) for all.
+        targets       the goals' open targets, each with a leading axis of N.
+        threads       how many plans are made at the same time; all processors by default.
+        options       those of `plan`.
+        """
+        starts = np.asarray(self.robot.check_q(start, "start"), dtype=float)
+        goals = None if goal is None else np.asarray(self.robot.check_q(goal, "goal"), dtype=float)
+        given = [np.asarray(target, dtype=float) for target in targets]
+        counts = {len(rows) for rows in (starts, goals) if rows is not None and rows.ndim == 2}
+        counts |= {len(rows) for rows in given if rows.ndim > 0}
+        if len(counts) > 1:
+            raise InvalidInputError(f"a batch has as many starts as goals and targets, not {sorted(counts)}.")
+        count = counts.pop() if counts else 1
+        starts = np.broadcast_to(starts, (count, self.robot.dof))
+        goals = None if goals is None else np.broadcast_to(goals, (count, self.robot.dof))
+        _ = self.space  # made once, before the threads ask for it
+
+        def plan_one(k: int) -> Plan:
+            own = None if goals is None else goals[k]
+            return self.plan(*(rows[k] for rows in given), start=starts[k], goal=own, **options)
+
+        with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+            return list(pool.map(plan_one, range(count)))
 
     def __repr__(self) -> str:
         goals = "configurations" if self.problem is None else ", ".join(self.problem.goal_names)
@@ -150,6 +191,7 @@ class _Settings:
     timeouts: dict[str, float]
     limits: MotionLimits
     rng: int
+    stop: StopFlag | None
 
 
 class _Run:
@@ -265,6 +307,7 @@ class _Run:
             timeout=settings.timeouts["path"],
             rng=settings.rng,
             choose=settings.choose,
+            stop=settings.stop,
         )
         plan.tried += result.tried
         if result.points is None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from importlib import import_module
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from memetik.motion.planning.free_space import SceneLike
+    from memetik.motion.timing.limits import MotionLimits
     from memetik.motion.timing.trajectory import Trajectory
     from memetik.robot.robot import Robot
     from memetik.scene.scene import Scene
@@ -30,6 +33,8 @@ REASONS = (
     "in collision",
     "not found in time",
     "no path found in time",
+    "no path proved in time",
+    "cancelled",
     "the start cannot be left",
     "no goal can be left",
     "cannot be timed",
@@ -38,6 +43,20 @@ REASONS = (
     "followed in part",
 )
 """What a plan's `reason` may be. Those of the stage "configurations" are inverse kinematics' own."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlanConditions:
+    """What a plan was made under. Execution, recovery and new plans on the way keep to it.
+
+    limits holds the speed that was asked for: velocity_scale and acceleration_scale are in it.
+    """
+
+    limits: MotionLimits
+    scene: SceneLike = None
+    self_collision: bool = True
+    margin: float = 0.0
+    rng: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -54,6 +73,7 @@ class Plan:
     points_on_path  (M, dof) the configurations along a Cartesian path
     approach_time   seconds of a Cartesian plan's trajectory before its path begins
     fraction        how much of a Cartesian path was followed, 0 to 1; 1 for other plans
+    conditions      scene, margin, limits and seed that it was made under, which its execution keeps to
     """
 
     robot: Robot
@@ -71,6 +91,7 @@ class Plan:
     fraction: float = 1.0
     approach_time: float = 0.0
     points_on_path: np.ndarray | None = None
+    conditions: PlanConditions | None = None
 
     @property
     def time(self) -> float:
@@ -113,12 +134,15 @@ class Plan:
         }
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write its trajectory, as `Trajectory.save` does."""
+        """Write its trajectory, as `Trajectory.save` does; as MCAP with the robot's description."""
         from memetik.errors import InvalidInputError
 
         if self.trajectory is None:
             raise InvalidInputError(f"there is no trajectory to save: {self.reason}.")
-        self.trajectory.save(path)
+        if Path(path).suffix == ".mcap":
+            import_module("memetik.ros.recordings.recording").save_plan(self, path)
+        else:
+            self.trajectory.save(path)
 
     def show(self, scene: Scene | None = None, *, height: int = 480, speed: float = 1.0) -> Any:
         """The motion as it runs, to look at: shown by itself in a notebook; `.open()` opens a browser."""

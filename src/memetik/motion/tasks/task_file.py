@@ -66,6 +66,7 @@ from memetik.files.schema import Table, Value, read_table
 from memetik.files.toml_writer import to_toml
 from memetik.geometry.transforms import read_pose
 from memetik.motion.tasks.task import Gripper, Pick, Place, Task, TaskStep
+from memetik.robot import bundled
 from memetik.robot.configuration import JointValues
 from memetik.robot.robot import Robot, load_robot
 from memetik.scene.scene import Scene
@@ -151,8 +152,6 @@ class _Reader:
         )
 
     def load_robot(self) -> Robot:
-        from memetik.robot import bundled
-
         source = self.document.text("robot", meaning="a bundled name or a path")
         robot = load_robot(source if source in bundled.names() else str(self.folder / source))
         base = self.document.data.get("base")

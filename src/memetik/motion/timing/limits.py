@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from memetik.robot.robot import Robot
+from memetik.robot.robot import Robot
 
 DEFAULT_VELOCITY = {True: 1.0, False: 0.25}
 """Where a description gives none: radians per second for turning axes, metres per second for sliding ones."""

@@ -16,9 +16,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError, MemetikError, suggest
 from memetik.motion.planning.free_space import OpenSpace
@@ -26,11 +26,7 @@ from memetik.motion.planning.proofs import certify
 from memetik.motion.timing.limits import MotionLimits
 from memetik.motion.timing.polynomials import bound, derivative, piece_ranges
 from memetik.motion.timing.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from memetik.robot.robot import Robot
+from memetik.robot.robot import Robot
 
 METHODS = ("blends", "toppra", "spline", "ruckig")
 

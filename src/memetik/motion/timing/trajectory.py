@@ -199,12 +199,13 @@ class Trajectory:
         return join((self, *others))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a file: JSON with all pieces, or CSV with one row per point, by the name's ending."""
+        """Write a file: JSON with all pieces, CSV with one row per point, or MCAP with messages of ROS 2, by the name's
+        ending."""
         trajectory_file.save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Trajectory:
-        """Read a file that `save` wrote. From CSV the trajectory is cubic between the points."""
+        """Read a file that `save` wrote, or a bag of ROS. From CSV the trajectory is cubic between the points."""
         return trajectory_file.load(path)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Trajectories as files and messages: JSON, CSV, and the fields of ROS's JointTrajectory."""
+"""Trajectories as files and messages: JSON, CSV, MCAP, and the fields of ROS's JointTrajectory."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,26 +22,35 @@ if TYPE_CHECKING:
 
 SCHEMA = "memetik.trajectory/1"
 
+RECORDINGS = (".mcap", ".db3", ".bag")
+"""Endings of recordings; what reads them is in memetik.ros, which stands above this room."""
+
 _NANO = 1_000_000_000
 
 
 def save(trajectory: Trajectory, path: str | PathLike[str]) -> None:
-    """Write a trajectory as JSON or CSV, by the name's ending; all or nothing."""
+    """Write a trajectory as JSON, CSV or MCAP, by the name's ending; all or nothing."""
     target = Path(path)
+    if target.suffix == ".mcap":
+        import_module("memetik.ros.recordings.recording").save_trajectory(trajectory, path)
+        return
     if target.suffix == ".json":
         text = json.dumps(to_dict(trajectory), allow_nan=False)
     elif target.suffix == ".csv":
         text = to_csv(trajectory)
     else:
-        raise InvalidInputError(f"a trajectory is saved as .json or .csv, not as {target.name!r}.")
+        raise InvalidInputError(f"a trajectory is saved as .json, .csv or .mcap, not as {target.name!r}.")
     write_whole(target, text)
 
 
 def load(path: str | PathLike[str]) -> Trajectory:
-    """Read a trajectory from JSON or CSV, by the name's ending."""
+    """Read a trajectory from JSON, CSV or a recording, by the name's ending."""
     source = Path(path)
+    if source.suffix in RECORDINGS:
+        return import_module("memetik.ros.recordings.trajectories").load_trajectory(path)
     if source.suffix not in (".json", ".csv"):
-        raise InvalidInputError(f"a trajectory is read from .json or .csv, not from {source.name!r}.")
+        known = ", ".join((".json", ".csv", *RECORDINGS))
+        raise InvalidInputError(f"a trajectory is read from {known}, not from {source.name!r}.")
     if source.suffix == ".json":
         return _trajectory(read_table(source, "the trajectory file", "json"))
     try:

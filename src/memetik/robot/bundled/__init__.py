@@ -89,7 +89,7 @@ def known(name: str) -> bool:
     return name in _ROBOTS or _CHAIN.fullmatch(name) is not None
 
 
-def description(name: str, **parameters: object) -> Description:
+def description(name: str, /, **parameters: object) -> Description:
     """The description of the bundled robot `name`, varied by the parameters that robot has."""
     entry = _find(name)
     build = _builder(entry)

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from memetik.errors import DescriptionError, MemetikError
+from memetik.files.paths import expanded
 from memetik.files.schema import Table, Value, read_table
 from memetik.robot import edit
 from memetik.robot.description import Description, EndEffector
@@ -97,9 +98,11 @@ def _config(table: Table, path: Path) -> RobotConfig:
     options: dict[str, Any] = {}
     for key in ("srdf", "joint_limits"):
         if key in robot:
-            options[key] = robot.data[key] if isinstance(robot.data[key], bool) else str(folder / robot.text(key))
+            options[key] = (
+                robot.data[key] if isinstance(robot.data[key], bool) else str(folder / expanded(robot.text(key)))
+            )
     if "search_path" in robot:
-        options["search_path"] = [str(folder / str(entry)) for entry in robot.listed("search_path")]
+        options["search_path"] = [str(folder / expanded(str(entry))) for entry in robot.listed("search_path")]
     if "arguments" in robot:
         options["arguments"] = dict(robot.table("arguments").data)
     limits = [table.table("limits").table(name).known(*LIMIT_NAMES) for name in table.table("limits")]
@@ -118,7 +121,7 @@ def _source(source: str, folder: Path) -> str:
     """A name stays a name; a path is taken from the folder of the file."""
     from memetik.robot import bundled
 
-    return source if source in bundled.names() else str(folder / source)
+    return source if source in bundled.names() else str(folder / expanded(source))
 
 
 def _pair(entry: Value, collision: Table) -> tuple[str, str, str]:

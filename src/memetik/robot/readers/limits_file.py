@@ -18,6 +18,7 @@ from memetik.errors import DescriptionError
 from memetik.files.schema import Table, Value, as_table, parse_table
 from memetik.files.xml_tree import NO_LIMIT
 from memetik.robot.description import Description, Joint
+from memetik.robot.notes import Notes
 
 TIME_TO_FULL_SPEED = 0.5
 MAX_BYTES = 1_000_000
@@ -40,7 +41,12 @@ def with_default_accelerations(description: Description) -> Description:
             description.name,
             TIME_TO_FULL_SPEED,
         )
-    return replace(description, joints=joints)
+    notes = Notes(description.source)
+    filled = sum(new is not old for new, old in zip(joints, description.joints, strict=True))
+    message = f"No acceleration limit is stated for {filled} joint{'s' if filled > 1 else ''}."
+    rule = f"It is the one that reaches the velocity limit in {TIME_TO_FULL_SPEED:g} s; joint_limits= gives others."
+    notes.filled_in(message, rule)
+    return replace(description, joints=joints, notes=(*description.notes, *notes.collected()))
 
 
 def apply_joint_limits(description: Description, limits: str | Mapping[str, Any], *, source: str = "") -> Description:
@@ -54,20 +60,23 @@ def apply_joint_limits(description: Description, limits: str | Mapping[str, Any]
     what = source or "the joint limits"
     content = _content(limits, what)
     entries = content.table("joint_limits")
+    notes = Notes(source)
     unknown = sorted(str(name) for name in entries if name not in {joint.name for joint in description.joints})
     if unknown:
         listed = ", ".join(unknown[:8]) + (f" and {len(unknown) - 8} more" if len(unknown) > 8 else "")
-        logger.warning("robot %r: %s has limits of joints that the robot lacks: %s.", description.name, what, listed)
+        message = f"{what} has limits of joints that the robot lacks: {listed}."
+        logger.warning("robot %r: %s", description.name, message)
+        notes.left_out(f"{message[0].upper()}{message[1:]}", "They have no effect.")
     scales = {name: _scale(content, f"default_{name}_scaling_factor") for name in ("velocity", "acceleration")}
     joints = []
     for joint in description.joints:
         if joint.name in entries and joint.axes:
-            joint = _limited(joint, entries.table(joint.name).called(f"joint {joint.name!r}"))
+            joint = _limited(joint, entries.table(joint.name).called(f"joint {joint.name!r}"), notes)
         scaled = {
             name: tuple(v * scale for v in getattr(joint, name)) for name, scale in scales.items() if scale != 1.0
         }
         joints.append(replace(joint, **scaled) if scaled and joint.axes else joint)
-    return replace(description, joints=tuple(joints))
+    return replace(description, joints=tuple(joints), notes=(*description.notes, *notes.collected()))
 
 
 def _with_default_acceleration(joint: Joint) -> Joint:
@@ -86,7 +95,7 @@ def _content(limits: str | Mapping[str, Any], what: str) -> Table:
     return parse_table(limits, "yaml", what, error=DescriptionError)
 
 
-def _limited(joint: Joint, entry: Table) -> Joint:
+def _limited(joint: Joint, entry: Table, notes: Notes) -> Joint:
     changes: dict[str, tuple[float, ...]] = {}
     position = entry.data.get("has_position_limits")
     if position is False:
@@ -94,7 +103,9 @@ def _limited(joint: Joint, entry: Table) -> Joint:
     elif position or (position is None and {"min_position", "max_position"} & entry.data.keys()):
         if not joint.traits.bounded:
             what = entry.source.what
-            logger.warning("joint %r is %s; its position limits in %s are left out.", joint.name, joint.kind, what)
+            message = f"Joint {joint.name!r} is {joint.kind}; its position limits in {what} are left out."
+            logger.warning(message)
+            notes.left_out(message, "It moves without limits.", element=f"joint {joint.name!r}")
         else:
             for name, key in (("lower", "min_position"), ("upper", "max_position")):
                 if key in entry.data:

@@ -1,4 +1,4 @@
-"""What MJCF says about several joints at once: equalities, tendons, actuators and keyframes."""
+"""What MJCF says about several joints at once: linear couplings of joints and tendons, and keyframes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from memetik.files.xml_tree import Element
 from memetik.geometry.transforms import angles_from_rotation, frozen_inverse, pose, rotation_from_quaternion
 from memetik.robot.description import Description, Joint, Mimic, NamedState
-from memetik.robot.readers.mjcf_settings import Settings
+from memetik.robot.notes import Notes
+from memetik.robot.readers.mjcf_actuators import Actuator
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,46 +23,59 @@ class _Coupling:
     master: str
     multiplier: float
     offset: float
-    label: str
+    element: Element
 
 
-def couple(root: Element, joints: list[Joint], references: dict[str, float], notes: list[str]) -> list[Joint]:
+def couple(roots: list[Element], joints: list[Joint], references: dict[str, float], notes: Notes) -> list[Joint]:
     """The joints, with linear couplings as mimic joints. `references` are values in the file's own configuration."""
     by_name = {joint.name: joint for joint in joints}
-    for coupling in _couplings(root, references, notes):
+    for coupling in _couplings(roots, references, notes):
         follower = by_name[coupling.follower]
         if not coupling.master:
             by_name[follower.name] = replace(follower, lower=(coupling.offset,), upper=(coupling.offset,))
         elif follower.mimic is not None or _follows(by_name, coupling.master, follower.name):
-            notes.append(f"{coupling.label} couples joints that are coupled already, and is left out")
+            _left_out(notes, coupling.element, "couples joints that are coupled already", "It has no effect.")
         else:
             mimic = Mimic(coupling.master, coupling.multiplier, coupling.offset)
             by_name[follower.name] = replace(follower, mimic=mimic)
     return [by_name[joint.name] for joint in joints]
 
 
-def _couplings(root: Element, references: dict[str, float], notes: list[str]) -> Iterator[_Coupling]:
-    tendons = {tendon.text("name", ""): tendon for element in root.all("tendon") for tendon in element.children}
+def _couplings(roots: list[Element], references: dict[str, float], notes: Notes) -> Iterator[_Coupling]:
+    tendons = {
+        tendon.text("name", ""): tendon
+        for root in roots
+        for element in root.all("tendon")
+        for tendon in element.children
+    }
     for name, tendon in tendons.items():
         if "range" in tendon.attributes and tendon.text("limited", "auto") != "false":
-            notes.append(f"the limits of the tendon {name!r} are left out")
-    for holder in root.all("equality"):
-        for element in holder.children:
-            if not element.flag("active", True):
-                continue
-            coefficients = (*element.numbers("polycoef", None, (0.0, 1.0)), 0.0, 0.0, 0.0, 0.0, 0.0)[:5]
-            coupling = None
-            if any(coefficients[2:]):
-                notes.append(f"{element.label} is not linear and is left out: its joints move freely")
-                continue
-            if element.tag == "joint":
-                coupling = _joint_coupling(element, coefficients, references)
-            elif element.tag == "tendon" and "tendon2" not in element.attributes:
-                coupling = _tendon_coupling(element, coefficients, tendons.get(element.text("tendon1")), references)
-            if coupling is None:
-                notes.append(f"the equality {element.label} is left out: what it ties together moves freely")
-            else:
-                yield coupling
+            message = f"The limits of the tendon {name!r} are left out."
+            notes.left_out(
+                message, "Its joints move within their own limits.", line=tendon.line, code="lost-constraint"
+            )
+    for element in (child for root in roots for holder in root.all("equality") for child in holder.children):
+        if not element.flag("active", True) or element.tag in ("connect", "weld"):
+            continue
+        coefficients = (*element.numbers("polycoef", None, (0.0, 1.0)), 0.0, 0.0, 0.0, 0.0, 0.0)[:5]
+        coupling = None
+        if any(coefficients[2:]):
+            _left_out(notes, element, "is not linear", "Its joints move freely.")
+            continue
+        if element.tag == "joint":
+            coupling = _joint_coupling(element, coefficients, references)
+        elif element.tag == "tendon" and "tendon2" not in element.attributes:
+            coupling = _tendon_coupling(element, coefficients, tendons.get(element.text("tendon1")), references)
+        if coupling is None:
+            _left_out(notes, element, "is not supported", "What it ties together moves freely.")
+        else:
+            yield coupling
+
+
+def _left_out(notes: Notes, element: Element, why: str, consequence: str) -> None:
+    notes.left_out(
+        f"The equality {element.label} {why} and is left out.", consequence, line=element.line, code="lost-constraint"
+    )
 
 
 def _joint_coupling(
@@ -73,9 +87,9 @@ def _joint_coupling(
         return None
     constant, slope = coefficients[0], coefficients[1]
     if not master:
-        return _Coupling(follower, "", 0.0, references[follower] + constant, element.label)
+        return _Coupling(follower, "", 0.0, references[follower] + constant, element)
     offset = references[follower] + constant - slope * references[master]
-    return _Coupling(follower, master, slope, offset, element.label)
+    return _Coupling(follower, master, slope, offset, element)
 
 
 def _tendon_coupling(
@@ -92,7 +106,7 @@ def _tendon_coupling(
         return None
     slope = -other / own
     offset = references[follower] + coefficients[0] / own - slope * references[master]
-    return _Coupling(follower, master, slope, offset, element.label)
+    return _Coupling(follower, master, slope, offset, element)
 
 
 def _follows(joints: dict[str, Joint], name: str, other: str) -> bool:
@@ -109,39 +123,26 @@ def _follows(joints: dict[str, Joint], name: str, other: str) -> bool:
     return False
 
 
-def actuator_efforts(root: Element, settings: Settings) -> dict[str, float]:
-    """The largest force or torque that each joint's actuators give: force range, or a motor's control, times gear."""
-    efforts: dict[str, float] = {}
-    for holder in root.all("actuator"):
-        for actuator in holder.children:
-            joint = actuator.text("joint", "")
-            if not joint:
-                continue
-            element = settings.complete(actuator, "main")
-            gear = abs(element.numbers("gear", None, (1.0,))[0])
-            key = {"motor": "ctrl"}.get(element.tag) if "forcerange" not in element.attributes else "force"
-            if (
-                key is None
-                or f"{key}range" not in element.attributes
-                or element.text(f"{key}limited", "auto") == "false"
-            ):
-                efforts[joint] = math.inf
-            else:
-                strength = max(abs(v) for v in element.numbers(f"{key}range", 2)) * gear
-                efforts[joint] = efforts.get(joint, 0.0) + strength
-    return efforts
+def keyframe_states(
+    root: Element,
+    description: Description,
+    references: dict[str, float],
+    actuators: list[Actuator],
+    notes: Notes,
+) -> tuple[NamedState, ...]:
+    """The keyframes as named states of the whole robot.
 
-
-def keyframe_states(root: Element, description: Description, notes: list[str]) -> tuple[NamedState, ...]:
-    """The keyframes that state qpos, as named states of the whole robot."""
-    states = []
+    One without qpos is the configuration that the file draws; if it states controls, the joints that position control
+    drives take the values it commands.
+    """
+    states: list[NamedState] = []
     moving = [joint for joint in description.joints if joint.axes]
     total = sum(_width(joint) for joint in moving)
-    keys = (key for holder in root.all("keyframe") for key in holder.all("key") if "qpos" in key.attributes)
-    for number, key in enumerate(keys):
-        qpos = key.numbers("qpos", None)
-        if len(qpos) != total:
-            notes.append(f"{key.label} has {len(qpos)} values in qpos, not {total}, and is left out")
+    for number, key in enumerate(key for holder in root.all("keyframe") for key in holder.all("key")):
+        qpos = key.numbers("qpos", None, ())
+        if qpos and len(qpos) != total:
+            message = f"{key.label} has {len(qpos)} values in qpos, not {total}, and is left out."
+            notes.left_out(message, "The robot has no named configuration of it.", line=key.line)
             continue
         values: dict[str, tuple[float, ...]] = {}
         start = 0
@@ -149,10 +150,30 @@ def keyframe_states(root: Element, description: Description, notes: list[str]) -
             width = _width(joint)
             entry = qpos[start : start + width]
             start += width
-            if joint.mimic is None:
+            if joint.mimic is not None:
+                continue
+            if not qpos:
+                values[joint.name] = (references[joint.name],) if width == 1 else (0.0,) * joint.axes
+            else:
                 values[joint.name] = entry if width == 1 else _free_values(joint, entry)
+        if not qpos:
+            values |= _commanded(key, actuators, values, notes)
         states.append(NamedState(key.text("name", f"key{number}"), "", values))
     return tuple(states)
+
+
+def _commanded(
+    key: Element, actuators: list[Actuator], values: dict[str, tuple[float, ...]], notes: Notes
+) -> dict[str, tuple[float, ...]]:
+    controls = key.numbers("ctrl", None, ())
+    if not controls:
+        return {}
+    if len(controls) != len(actuators):
+        message = f"{key.label} has {len(controls)} values in ctrl, not {len(actuators)}, which are left out."
+        notes.left_out(message, "The named configuration is the one that the file draws.", line=key.line)
+        return {}
+    driven = [(actuator, control) for actuator, control in zip(actuators, controls, strict=True) if actuator.slope]
+    return {a.joint: (a.value(control),) for a, control in driven if len(values.get(a.joint, ())) == 1}
 
 
 def _width(joint: Joint) -> int:

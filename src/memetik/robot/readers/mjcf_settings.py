@@ -1,4 +1,4 @@
-"""What surrounds the bodies of an MJCF file: included files, compiler settings, default classes, orientations."""
+"""What surrounds the bodies of an MJCF file: compiler settings, default classes, orientations."""
 
 from __future__ import annotations
 
@@ -9,56 +9,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from memetik.errors import DescriptionError, suggest
-from memetik.files.xml_tree import MAX_BYTES, MAX_ELEMENTS, Element, parse_xml
+from memetik.files.xml_tree import MAX_ELEMENTS, Element
 from memetik.geometry.transforms import pose, rotation_about, rotation_from_quaternion, unit
 
-MAX_INCLUDES = 100
+ACTUATORS = (
+    *("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion"),
+    *("dcmotor", "plugin"),
+)
+"""The kinds of actuators, which share one set of defaults in each class, as in MuJoCo."""
+
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-
-
-def with_includes(root: Element, folder: str | None) -> Element:
-    """Replace every <include file=.../> by the children of that file's root, in place.
-
-    Paths start at the main file's folder, as in MuJoCo, and must stay below it.
-    """
-    budget = _IncludeBudget(folder)
-    waiting = [root]
-    while waiting:
-        element = waiting.pop()
-        while any(child.tag == "include" for child in element.children):
-            children: list[Element] = []
-            for child in element.children:
-                children.extend(budget.read(child) if child.tag == "include" else [child])
-            element.children = children
-        waiting.extend(element.children)
-    return root
-
-
-class _IncludeBudget:
-    def __init__(self, folder: str | None):
-        self.folder = os.path.realpath(folder) if folder is not None else None
-        self.seen: set[str] = set()
-        self.bytes = 0
-
-    def read(self, element: Element) -> list[Element]:
-        name = element.text("file").replace("\\", "/")
-        if self.folder is None:
-            raise DescriptionError(
-                f"{element.label} of {name!r} needs a folder; load the MJCF from a file, not a text."
-            )
-        path = os.path.realpath(os.path.join(self.folder, name)) if "\0" not in name else ""
-        if os.path.commonpath([path or "/", self.folder]) != self.folder:
-            raise DescriptionError(f"{element.label} of {name!r} leads out of the folder of the MJCF file.")
-        if path in self.seen:
-            raise DescriptionError(f"{element.label} includes {name!r} a second time; MJCF allows each file once.")
-        if not os.path.isfile(path):
-            raise DescriptionError(f"{element.label}: there is no file {name!r} in the folder of the MJCF file.")
-        self.seen.add(path)
-        self.bytes += os.path.getsize(path)
-        if len(self.seen) > MAX_INCLUDES or self.bytes > MAX_BYTES:
-            raise DescriptionError(f"the MJCF includes more than {MAX_INCLUDES} files or {MAX_BYTES} bytes.")
-        with open(path, "rb") as file:
-            return parse_xml(file.read(MAX_BYTES + 1), name).children
 
 
 @dataclass
@@ -68,6 +28,10 @@ class Settings:
     degrees: bool = True
     euler_sequence: str = "xyz"
     mesh_folder: str = ""
+    strip_path: bool = False
+    fit_boxes: bool = False
+    exact_mesh_inertia: bool = False
+    balance_inertia: bool = False
     automatic_limits: bool = True
     inertia_from_geoms: str = "auto"
     smallest_mass: float = 0.0
@@ -86,10 +50,17 @@ class Settings:
         name = element.text("class", inherited_class)
         if name not in self.classes:
             raise DescriptionError(f"{element.label} is of class {name!r}; {suggest(name, self.classes)}")
-        defaults = self.classes[name].get(element.tag)
+        defaults = self.classes[name].get(_defaults_key(element.tag))
         if not defaults:
             return element
         return Element(element.tag, {**defaults, **element.attributes}, element.line)
+
+    def mesh_uri(self, file: str) -> str:
+        """The reference to a mesh file, in the folder that the compiler settings name."""
+        file = file.replace("\\", "/")
+        if self.strip_path:
+            file = file.rsplit("/", 1)[-1]
+        return file if os.path.isabs(file) or not self.mesh_folder else f"{self.mesh_folder}/{file}"
 
     def placement(self, element: Element) -> np.ndarray:
         """Position and orientation of a body, frame, geom or inertial, as a pose in its parent."""
@@ -146,7 +117,11 @@ def read_settings(root: Element) -> Settings:
     return Settings(
         degrees=angle == "degree",
         euler_sequence=sequence,
-        mesh_folder=compiler.text("meshdir", compiler.text("assetdir", "")),
+        mesh_folder=compiler.text("meshdir", compiler.text("assetdir", "")).replace("\\", "/"),
+        strip_path=compiler.flag("strippath"),
+        fit_boxes=compiler.flag("fitaabb"),
+        exact_mesh_inertia=compiler.flag("exactmeshinertia"),
+        balance_inertia=compiler.flag("balanceinertia"),
         automatic_limits=compiler.flag("autolimits", True),
         inertia_from_geoms=compiler.text("inertiafromgeom", "auto").lower(),
         smallest_mass=compiler.number("boundmass", 0.0),
@@ -170,11 +145,16 @@ def _default_classes(root: Element) -> dict[str, dict[str, dict[str, str]]]:
             if child.tag == "default":
                 waiting.append((child, name, child.text("class")))
             else:
-                tags[child.tag] = {**tags.get(child.tag, {}), **child.attributes}
+                key = _defaults_key(child.tag)
+                tags[key] = {**tags.get(key, {}), **child.attributes}
         size += sum(len(attributes) for attributes in tags.values())
         if size > MAX_ELEMENTS:  # each class holds a copy of what it inherits
             raise DescriptionError(f"the default classes of the MJCF hold more than {MAX_ELEMENTS} attributes.")
     return classes
+
+
+def _defaults_key(tag: str) -> str:
+    return "general" if tag in ACTUATORS else tag
 
 
 def rotation_to(axis: tuple[float, float, float]) -> np.ndarray:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from memetik.errors import DescriptionError, suggest
 from memetik.files.xml_tree import Element, parse_xml
@@ -24,75 +25,120 @@ from memetik.robot.description import (
     VirtualJoint,
 )
 from memetik.robot.joint_kinds import WORLD_KINDS, joint_kind
+from memetik.robot.notes import Note, Notes, summarised
+from memetik.robot.readers.packages import PackageFinder, SearchPath
 
 MAX_PAIRS = 500_000
+SRDF_ENDINGS = (".srdf", ".srdf.xacro")
+
+_CONSEQUENCES = {
+    "virtual_joint": "The robot has no such joint to the world.",
+    "group": "The group lacks it.",
+    "link": "The group lacks it.",
+    "joint": "The group or the named configuration lacks it.",
+    "chain": "The group lacks it.",
+    "end_effector": "It is no tip of the robot, or belongs to no group.",
+    "group_state": "The named configuration lacks it.",
+    "passive_joint": "No joint is passive by it.",
+    "disable_default_collisions": "No pair is left unchecked by it.",
+    "enable_collisions": "No pair is checked by it.",
+    "disable_collisions": "No pair is left unchecked by it.",
+}
+"""By element: what it means that something of it is left out."""
 
 logger = logging.getLogger(__name__)
 
 
 def read_srdf(text: str | bytes, description: Description, *, source: str = "") -> Semantics:
     """What SRDF text says of the robot of `description`."""
+    return add_srdf(replace(description, semantics=Semantics()), text, source=source).semantics
+
+
+def add_srdf(description: Description, text: str | bytes, *, source: str = "") -> Description:
+    """The description with what SRDF text says of it in place of its semantics, and notes of what does not fit."""
     what = source or "the SRDF text"
-    semantics, dropped = read_srdf_element(parse_xml(text, what), description, what)
-    if dropped:
-        shown = "; ".join(dropped[:6]) + (f"; and {len(dropped) - 6} more" if len(dropped) > 6 else "")
+    semantics, notes = read_srdf_element(parse_xml(text, what), description, source)
+    if notes:
         logger.warning(
-            "robot %r: %s has entries that do not fit the robot and are left out: %s.", description.name, what, shown
+            "robot %r: %s has entries that do not fit the robot and are left out: %s.",
+            description.name,
+            what,
+            summarised(notes),
         )
-    return semantics
+    return replace(description, semantics=semantics, notes=(*description.notes, *notes))
 
 
-def read_srdf_element(root: Element, description: Description, what: str) -> tuple[Semantics, list[str]]:
-    """What a parsed SRDF says of the robot of `description`, and the entries left out as they do not fit it."""
+def read_srdf_element(root: Element, description: Description, file: str) -> tuple[Semantics, tuple[Note, ...]]:
+    """What a parsed SRDF says of the robot of `description`, and notes of what is left out as it does not fit it."""
     if root.tag != "robot":
-        raise DescriptionError(f"{what} starts with <{root.tag}>; an SRDF starts with <robot>.")
-    reader = _Reader(description)
-    return reader.semantics(root), reader.dropped
+        raise DescriptionError(f"{file or 'the SRDF text'} starts with <{root.tag}>; an SRDF starts with <robot>.")
+    reader = _Reader(description, file)
+    return reader.semantics(root), reader.notes.collected()
 
 
-def find_srdf(urdf_path: str, robot_name: str) -> str | None:
-    """The SRDF that belongs to a URDF file, if there is one.
+def find_srdf(urdf_path: str, robot_name: str, search_path: SearchPath = ()) -> str | None:
+    """The SRDF, plain or xacro, that belongs to a URDF file, if there is one.
 
-    It lies beside the URDF, or in `config` or `srdf` beside its folder, and has the URDF's stem;
-    or is the only SRDF there and is of a robot of the same name.
+    It lies beside the URDF, or in `config` or `srdf` beside its folder, and has the URDF's stem or the robot's name;
+    or is the only SRDF there and is of a robot of the same name; or lies in `config` of a package
+    NAME_moveit_config, with NAME the robot's, the file's or that of the file's package.
     """
     folder = os.path.dirname(os.path.abspath(urdf_path))
     stem = os.path.basename(urdf_path).split(".")[0]
     places = [folder, *(os.path.join(os.path.dirname(folder), name) for name in ("config", "srdf"))]
+    packages = PackageFinder(folder, search_path, urdf_path)
+    names = dict.fromkeys((stem, robot_name))
     for place in places:
-        candidate = os.path.join(place, stem + ".srdf")
-        if os.path.isfile(candidate):
-            return candidate
+        for path in (os.path.join(place, name + ending) for name in names for ending in SRDF_ENDINGS):
+            if "\0" not in path and os.path.isfile(path) and packages.may_open(path):
+                return path
     for place in places:
         only = _only_srdf(place)
-        if only is not None and _robot_name(only) == robot_name:
+        if only is not None and packages.may_open(only) and _robot_name(only) == robot_name:
             return only
+    return _in_moveit_config(packages, names, robot_name)
+
+
+def _in_moveit_config(packages: PackageFinder, names: Iterable[str], robot_name: str) -> str | None:
+    own = os.path.basename(packages.own or "").removesuffix("_description").removesuffix("_support")
+    for name in dict.fromkeys((*names, own)):
+        root = packages.find(f"{name}_moveit_config") if name else None
+        if root is not None:
+            place = os.path.join(root, "config")
+            for path in (os.path.join(place, stem + ending) for stem in (*names, own) for ending in SRDF_ENDINGS):
+                if os.path.isfile(path) and packages.may_open(path):
+                    return path
+            only = _only_srdf(place)
+            if only is not None and packages.may_open(only) and _robot_name(only) in (robot_name, None):
+                return only
     return None
 
 
 def _only_srdf(folder: str) -> str | None:
     try:
         with os.scandir(folder) as entries:
-            found = [entry.path for entry in entries if entry.name.endswith(".srdf") and entry.is_file()]
+            found = [entry.path for entry in entries if entry.name.endswith(SRDF_ENDINGS) and entry.is_file()]
     except OSError:
         return None
     return found[0] if len(found) == 1 else None
 
 
 def _robot_name(path: str) -> str | None:
+    """The name in an SRDF, None where it is not there or is for xacro to fill in."""
     try:
         with open(path, "rb") as file:
-            return parse_xml(file.read(), path).text("name", "")
+            name = parse_xml(file.read(), path).text("name", "")
     except (OSError, DescriptionError):
         return None
+    return None if "$" in name else name
 
 
 class _Reader:
-    def __init__(self, description: Description):
+    def __init__(self, description: Description, file: str):
+        self.notes = Notes(file)
         self.links = {link.name: link for link in description.links}
         self.joints = {joint.name: joint for joint in description.joints}
         self.virtual: dict[str, VirtualJoint] = {}
-        self.dropped: list[str] = []
 
     def semantics(self, root: Element) -> Semantics:
         virtual_joints = tuple(self.virtual_joints(root))
@@ -109,15 +155,22 @@ class _Reader:
             ),
         )
 
+    def drop(self, element: Element, what: str, code: str) -> None:
+        message = f"The {what} is left out." if not what.startswith("<") else f"{what} is left out."
+        self.notes.left_out(message, _CONSEQUENCES[element.tag], line=element.line, element=element.label, code=code)
+
     def knows_link(self, element: Element, name: str) -> bool:
         if name not in self.links:
-            self.dropped.append(f"<{element.tag}> of the unknown link {name!r} (line {element.line})")
+            code = "disabled-pair-unknown-link" if "collisions" in element.tag else "srdf-unknown-link"
+            self.drop(element, f"<{element.tag}> of the unknown link {name!r} (line {element.line})", code)
         return name in self.links
 
     def knows_joint(self, element: Element, name: str) -> bool:
         known = name in self.joints or name in self.virtual
         if not known:
-            self.dropped.append(f"<{element.tag}> of the unknown joint {name!r} (line {element.line})")
+            self.drop(
+                element, f"<{element.tag}> of the unknown joint {name!r} (line {element.line})", "srdf-unknown-joint"
+            )
         return name in self.joints
 
     def virtual_joints(self, root: Element) -> Iterator[VirtualJoint]:
@@ -134,11 +187,13 @@ class _Reader:
 
     def groups(self, root: Element) -> tuple[Group, ...]:
         groups: dict[str, Group] = {}
+        elements: dict[str, Element] = {}
         for element in root.all("group"):
             name = element.text("name")
             if name in groups:
-                self.dropped.append(f"a second group {name!r} (line {element.line})")
+                self.drop(element, f"second group {name!r} (line {element.line})", "srdf-duplicate")
                 continue
+            elements[name] = element
             chains = []
             for chain in element.all("chain"):
                 base, tip = chain.text("base_link"), chain.text("tip_link")
@@ -151,9 +206,9 @@ class _Reader:
                 chains=tuple(chains),
                 subgroups=tuple(child.text("name") for child in element.all("group")),
             )
-        return self.without_loose_subgroups(groups)
+        return self.without_loose_subgroups(groups, elements)
 
-    def without_loose_subgroups(self, groups: dict[str, Group]) -> tuple[Group, ...]:
+    def without_loose_subgroups(self, groups: dict[str, Group], elements: dict[str, Element]) -> tuple[Group, ...]:
         """Drop references to groups that do not exist, and those that would make a group contain itself."""
         state: dict[str, str] = {}
         kept: dict[str, list[str]] = {name: [] for name in groups}
@@ -170,7 +225,8 @@ class _Reader:
                     path.pop()
                 elif inner not in groups or state.get(inner) == "open":
                     why = "unknown" if inner not in groups else "circular"
-                    self.dropped.append(f"the {why} subgroup {inner!r} of group {name!r}")
+                    code = "srdf-unknown-group" if inner not in groups else "srdf-group-cycle"
+                    self.drop(elements[name], f"{why} subgroup {inner!r} of group {name!r}", code)
                 else:
                     kept[name].append(inner)
                     if inner not in state:
@@ -189,7 +245,7 @@ class _Reader:
             group, parent_group = element.text("group", ""), element.text("parent_group", "")
             for name in (group, parent_group):
                 if name and name not in groups:
-                    self.dropped.append(f"the unknown group {name!r} of {element.label}")
+                    self.drop(element, f"unknown group {name!r} of {element.label}", "srdf-unknown-group")
             yield EndEffector(
                 name=element.text("name"),
                 parent_link=parent,
@@ -201,7 +257,7 @@ class _Reader:
         for element in root.all("group_state"):
             group = element.text("group", "")
             if group and group not in groups:
-                self.dropped.append(f"the unknown group {group!r} of {element.label}")
+                self.drop(element, f"unknown group {group!r} of {element.label}", "srdf-unknown-group")
                 group = ""
             values = {}
             for child in element.all("joint"):
@@ -213,9 +269,8 @@ class _Reader:
                     joint = self.joints[name]
                     entries = _axis_values(joint, given)
                     if entries is None:
-                        self.dropped.append(
-                            f"{len(given)} values of joint {name!r} in {element.label}, which has {joint.axes} axes"
-                        )
+                        what = f"{len(given)} values of joint {name!r} in {element.label}, which has {joint.axes} axes,"
+                        self.drop(element, f"entry with {what}", "state-wrong-joint")
                     elif entries:
                         values[name] = entries
             yield NamedState(element.text("name"), group, values)

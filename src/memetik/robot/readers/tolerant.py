@@ -8,6 +8,7 @@ from typing import TypeVar
 from memetik.errors import DescriptionError
 from memetik.files.xml_tree import MAX_MAGNITUDE, Element
 from memetik.robot.findings import Place, Places, Report
+from memetik.robot.notes import Notes
 
 T = TypeVar("T")
 
@@ -22,13 +23,13 @@ _REMEDIES = {
 class TolerantReader:
     """Base of readers of XML: tolerant with a report, strict without one.
 
-    `owner` is what findings name as their place, `dropped` what a strict reading left out with a warning,
+    `owner` is what findings and notes name as their place, `notes` what either reading left out or filled in,
     `refused` whether a tolerant reading found what a strict one refuses.
     """
 
     def __init__(self, report: Report | None = None, file: str = ""):
         self.report, self.file, self.owner = report, file, "robot"
-        self.dropped: list[str] = []
+        self.notes = Notes(file)
         self.refused = False
         self.places = Places()
 
@@ -63,12 +64,15 @@ class TolerantReader:
         remedy = remedy or _REMEDIES.get(error.code, "Correct what the message names.")
         self.report.add(error.code, Place(self.file, error.line, self.owner), str(error), remedy)
 
-    def drop(self, code: str, element: Element, what: str, why: str) -> None:
-        """What a strict reading leaves out with a warning."""
-        self.dropped.append(f"{what}: {why}")
-        self.note(code, element, f"{what} is left out: {why}.", "Give what is missing or wrong, or remove it.")
+    def drop(self, code: str, element: Element, message: str, consequence: str) -> None:
+        """What is left out, with a note."""
+        self.notes.left_out(message, consequence, line=element.line, element=self.owner, code=code)
 
-    def note(self, code: str, element: Element, message: str, remedy: str) -> None:
+    def fill(self, code: str, element: Element, message: str, consequence: str) -> None:
+        """What is filled in, with a note."""
+        self.notes.filled_in(message, consequence, line=element.line, element=self.owner, code=code)
+
+    def remark(self, code: str, element: Element, message: str, remedy: str) -> None:
         """What only a tolerant reading speaks of."""
         if self.report is not None:
             self.report.add(code, Place(self.file, element.line, self.owner), message, remedy)

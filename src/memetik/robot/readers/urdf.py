@@ -22,22 +22,25 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 
 from memetik.errors import DescriptionError, GeometryError, suggest
 from memetik.files.xml_tree import Element, parse_xml
-from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
-from memetik.geometry.transforms import pose, rotation_from_quaternion, rotation_from_rpy, unit
+from memetik.geometry.shapes import Mesh
+from memetik.geometry.transforms import pose, rotation_from_rpy, unit
 from memetik.robot.description import Description, Geometry, Inertial, Joint, Link, Mimic
 from memetik.robot.findings import Place, Places, Report
 from memetik.robot.joint_kinds import JOINT_KINDS, JointTraits, joint_kind
+from memetik.robot.notes import summarised
 from memetik.robot.readers.mesh_paths import MeshFinder, SearchPath
 from memetik.robot.readers.tolerant import TolerantReader
 from memetik.robot.readers.urdf_capsules import CapsulePlaces, capsule_places, joined_capsules
-from memetik.robot.validate import MAX_LINKS
+from memetik.robot.readers.urdf_shapes import SHAPES, Color, read_color, read_quaternion, read_shape
+from memetik.robot.readers.urdf_unread import unread_elements
+from memetik.robot.validate import MAX_LINKS, MAX_SUGGESTED
 
 EXTENSION_VERSION = "1"
 UNIT_TOLERANCE = 1e-3
@@ -45,7 +48,6 @@ UNIT_TOLERANCE = 1e-3
 
 logger = logging.getLogger(__name__)
 
-Color = tuple[float, float, float, float]
 Limits = dict[str, tuple[float, ...]]
 
 _ELEMENTS = {
@@ -57,6 +59,11 @@ _ELEMENTS = {
     ),
 }
 """The elements that URDF, simulators and memetik know inside others."""
+
+_WITHOUT_SHAPE = {
+    "collision": "The link does not collide with what it stands for.",
+    "visual": "The link is drawn without it.",
+}
 
 _LIMITS = {
     "limit": {name: name for name in ("lower", "upper", "velocity", "acceleration", "effort")},
@@ -80,14 +87,12 @@ def read_urdf_element(
     root: Element, *, folder: str | None = None, search_path: SearchPath = (), source: str = ""
 ) -> Description:
     """Read a parsed URDF."""
-    meshes = MeshFinder(folder, search_path)
-    reader = _Reader(meshes)
-    description = reader.robot(root, source)
+    meshes = MeshFinder(folder, search_path, source)
+    description = _Reader(meshes, None, source).robot(root, source)
     meshes.report(description.name)
-    if reader.dropped:
-        dropped = reader.dropped
-        shown = "; ".join(dropped[:6]) + (f"; and {len(dropped) - 6} more" if len(dropped) > 6 else "")
-        logger.warning("robot %r: left out %s.", description.name, shown)
+    told = summarised(note for note in description.notes if note.code != "missing-mesh")
+    if told:
+        logger.warning("robot %r: %s. See robot.notes.", description.name, told)
     return description
 
 
@@ -122,6 +127,8 @@ class _Reader(TolerantReader):
         self.colors: dict[str, Color] = {}
         self.capsules: CapsulePlaces = {}
         self.limits_written: dict[int, Limits] = {}
+        self.mimic_lines: dict[int, int] = {}
+        """By the identity of the mimic, which its joint holds."""
 
     def robot(self, root: Element, source: str) -> Description:
         what = source or "the URDF text"
@@ -132,7 +139,8 @@ class _Reader(TolerantReader):
             raise DescriptionError(f"{what} has {count} links and joints; at most {MAX_LINKS} of each are accepted.")
         name = self.text(root, "name", "robot")
         if not root.attributes.get("name", "").strip():
-            self.note("missing-name", root, "the robot has no name.", 'Write <robot name="...">.')
+            self.remark("missing-name", root, "the robot has no name.", 'Write <robot name="...">.')
+            self.fill("missing-name", root, "The robot has no name.", "It is called 'robot'.")
         self.check_children(root)
         self.read_materials(root)
         extension = root.first("memetik")
@@ -147,8 +155,7 @@ class _Reader(TolerantReader):
                 message = f"{what} holds {child.label}: it is xacro, not URDF. Load it from a file that ends in .xacro."
                 self.refuse(child.error(message))
         if not links and self.report is None:
-            hint = " It may only define macros, for another file to include." if source.endswith(".xacro") else ""
-            raise DescriptionError(f"{what} has no <link>.{hint}", "no-links")
+            raise DescriptionError(f"{what} has no <link>.", "no-links")
         base = pose()
         if extension is not None:
             self.owner = "memetik"
@@ -156,7 +163,31 @@ class _Reader(TolerantReader):
             links, joints = self.attempt(lambda: self.with_extended_joints(extension, *both), both)
             placed = extension.first("base")
             base = self.origin(placed) if placed is not None else base
-        return Description(name=name, links=tuple(links), joints=tuple(joints), base=base, source=source)
+        joints = self.without_loose_mimics(joints)
+        notes = (*self.notes.collected(), *unread_elements(root, self.file))
+        return Description(name, tuple(links), tuple(joints), base=base, source=source, notes=notes)
+
+    def without_loose_mimics(self, joints: list[Joint]) -> list[Joint]:
+        """Joints that mimic one that does not exist move by themselves, as every other program has it."""
+        names = {joint.name for joint in joints}
+        result: list[Joint] = []
+        suggested = 0
+        for joint in joints:
+            if joint.mimic is not None and joint.mimic.joint not in names:
+                message = f"Joint {joint.name!r} mimics {joint.mimic.joint!r}, which does not exist"
+                # Comparing names takes time: a file full of such joints gets a few suggestions.
+                suggested += 1
+                message += f"; {suggest(joint.mimic.joint, islice(names, MAX_SUGGESTED))}" if suggested < 20 else "."
+                consequence = "The coupling is left out: the joint moves by itself."
+                line, element = self.mimic_lines[id(joint.mimic)], f"joint {joint.name!r}"
+                self.notes.left_out(message, consequence, line=line, element=element, code="mimic-missing")
+                free = replace(joint, mimic=None)
+                if id(joint) in self.limits_written:
+                    self.limits_written[id(free)] = self.limits_written.pop(id(joint))
+                    self.places.add(free, self.places.get(joint, Place(self.file, line, element)))
+                joint = free
+            result.append(joint)
+        return result
 
     def with_extended_joints(
         self, extension: Element, links: list[Link], joints: list[Joint]
@@ -204,7 +235,7 @@ class _Reader(TolerantReader):
             rotation_order=self.text(element, "rotation_order", "xyz"),
             swing_twist=self.attempt(lambda: element.flag("swing_twist"), False),
             reversed=self.attempt(lambda: element.flag("reversed"), False),
-            **_limits_in_force(element, traits, written),
+            **self.limits_in_force(element, traits, written),
         )
         if kind is not None and self.report is not None:
             self.limits_written[id(joint)] = written
@@ -224,10 +255,12 @@ class _Reader(TolerantReader):
         if stated is not None:
             x, y, z = self.triple(stated, "xyz", (x, y, z))
             length = math.hypot(x, y, z)
-            if self.report is not None and traits.has_axis and length > 0.0 and abs(length - 1.0) > UNIT_TOLERANCE:
+            if traits.has_axis and length > 0.0 and abs(length - 1.0) > UNIT_TOLERANCE:
+                written = f"The axis {x:g} {y:g} {z:g} of {self.owner} has length {length:.4g}, not 1."
+                self.fill("unnormalised-axis", element, written, "It is normalised: q is in radians or metres.")
                 message = f"the axis {x:g} {y:g} {z:g} of {self.owner} has length {length:.4g}, not 1"
                 remedy = f"Write {x / length:.9g} {y / length:.9g} {z / length:.9g}."
-                self.note("unnormalised-axis", element, f"{message}; readers disagree on such axes.", remedy)
+                self.remark("unnormalised-axis", element, f"{message}; readers disagree on such axes.", remedy)
         return unit((x, y, z)) or (0.0, 0.0, 0.0)
 
     def mimic(self, element: Element) -> Mimic | None:
@@ -236,7 +269,9 @@ class _Reader(TolerantReader):
         if mimic is None or not followed:
             return None
         multiplier, offset = self.number(mimic, "multiplier", 1.0), self.number(mimic, "offset", 0.0)
-        return self.mark(Mimic(followed, multiplier, offset), mimic)
+        coupling = Mimic(followed, multiplier, offset)
+        self.mimic_lines[id(coupling)] = mimic.line
+        return self.mark(coupling, mimic)
 
     def limits(self, element: Element, traits: JointTraits) -> Limits:
         """The limits as they are written, one value per axis."""
@@ -247,6 +282,43 @@ class _Reader(TolerantReader):
                 found = {name: self.per_axis(holder, attribute, len(traits.axes)) for attribute, name in names.items()}
                 written |= {name: values for name, values in found.items() if values is not None}
         return written
+
+    def limits_in_force(self, element: Element, traits: JointTraits, written: Limits) -> Limits:
+        """What written limits mean."""
+        limits, count = dict(written), len(traits.axes)
+        limit = element.first("limit")
+        stated = [limit.attributes.get(name, "").split() for name in ("lower", "upper")] if limit is not None else []
+        # A single number for a joint that moves freely in several ways is an exporter's filler, not a limit.
+        filler = traits.in_urdf and count > 1 and all(len(words) <= 1 for words in stated)
+        place = limit or element
+        if filler or not traits.bounded:
+            lower, upper = limits.pop("lower", None), limits.pop("upper", None)
+            if any(value != 0.0 for value in (*(lower or ()), *(upper or ()))):
+                message = f"The position limits of {self.owner} are left out: joints of its type have none in URDF."
+                self.drop("continuous-with-limits", place, message, "It moves without limits.")
+        elif "lower" in limits or "upper" in limits:
+            for name in ("lower", "upper"):
+                if name not in limits:
+                    message = f"The {self.owner} has no {name} limit."
+                    self.fill("one-sided-limits", place, message, "It is 0, as URDF has it.")
+            limits = {"lower": (0.0,) * count, "upper": (0.0,) * count} | limits
+        elif traits.needs_limits and element.first("mimic") is None:
+            message = f"The {self.owner} has no position limits, which URDF requires."
+            self.fill("missing-limits", place, message, "It moves without limits.")
+        for name in ("velocity", "acceleration"):
+            if any(value == 0.0 for value in limits.get(name, ())):
+                message = f"The {name} limit 0 of {self.owner} is read as none, as exporters mean it."
+                self.fill("missing-velocity", place, message, "Motion cannot be timed without one.")
+                limits[name] = tuple(v if v != 0.0 else math.inf for v in limits[name])
+        lower, upper = limits.pop("soft_lower", None), limits.pop("soft_upper", None)
+        if lower is not None and upper is not None:
+            if all(a < b for a, b in zip(lower, upper, strict=True)):
+                limits["soft_lower"], limits["soft_upper"] = lower, upper
+            elif any((*lower, *upper)):  # files that only want to set the gain leave both at 0
+                message = f"The soft limits of {self.owner} are left out: the lower one is not below the upper one."
+                place = element.first("safety_controller") or element
+                self.drop("soft-limits", place, message, "use_soft_limits=True does not change this joint.")
+        return limits
 
     def per_axis(self, element: Element, attribute: str, count: int) -> tuple[float, ...] | None:
         values = self.attempt(lambda: element.limits(attribute), None)
@@ -278,19 +350,24 @@ class _Reader(TolerantReader):
         self.owner = f"inertial of {owner}"
         mass, inertia = element.first("mass"), element.first("inertia")
         if mass is None:
-            self.drop("missing-element", element, f"the <inertial> of {link.label}", "it has no <mass>")
+            message = f"The <inertial> of {link.label} is left out: it has no <mass>."
+            self.drop("missing-element", element, message, f"The {owner} has no mass.")
             return None
         placement = self.origin(element)
         matrix = np.zeros((3, 3))
         if inertia is None:
-            self.note("missing-element", element, f"the {self.owner} has no <inertia>.", "Write its six moments.")
+            self.remark("missing-element", element, f"the {self.owner} has no <inertia>.", "Write its six moments.")
+            message = f"The {self.owner} has no <inertia>."
+            self.fill("missing-element", element, message, "Its moments of inertia are zero.")
         else:
             pairs = ("xx", "xy", "xz", "yy", "yz", "zz")
             xx, xy, xz, yy, yz, zz = (self.number(inertia, f"i{pair}", 0.0) for pair in pairs)
             matrix[:] = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
         rotation = placement[:3, :3]
-        matrix = rotation @ matrix @ rotation.T
-        matrix = 0.5 * (matrix + matrix.T)
+        if rotation.trace() != 3.0:  # turned at all
+            matrix = rotation @ matrix @ rotation.T
+            matrix = 0.5 * (matrix + matrix.T)
+        matrix += 0.0  # one of the two zeros
         matrix.setflags(write=False)
         x, y, z = (float(v) for v in placement[:3, 3])
         kilograms = self.attempt(lambda: mass.number("value"), None)
@@ -302,16 +379,20 @@ class _Reader(TolerantReader):
             self.owner = f"{tag} of {owner}"
             holder = element.first("geometry")
             shapes = holder.children if holder is not None else []
-            what = f"a <{tag}> of {link.label}"
+            what, meaning = f"A <{tag}> of {link.label} is left out", _WITHOUT_SHAPE[tag]
             if not shapes:
-                self.drop("missing-element", element, what, "it has no shape")
+                self.drop("missing-element", element, f"{what}: it has no shape.", meaning)
                 continue
-            shape_element = next((shape for shape in shapes if shape.tag in _SHAPES), shapes[0])
+            shape_element = next((shape for shape in shapes if shape.tag in SHAPES), shapes[0])
             try:
-                shape = self.attempt(lambda of=shape_element: _shape(of, self.meshes), None)
+                shape = self.attempt(lambda of=shape_element: read_shape(of, self.meshes), None)
             except GeometryError as error:
-                self.drop("bad-shape", element, what, str(error).rstrip("."))
+                self.drop("bad-shape", element, f"{what}: {str(error).rstrip('.')}.", meaning)
                 continue
+            if isinstance(shape, Mesh) and shape.path is None:
+                why = self.meshes.reason(shape.uri)
+                message = f"The mesh {shape.uri!r:.300} of {link.label} is missing{': ' + why if why else ''}."
+                self.drop("missing-mesh", element, message, meaning)
             if shape is not None:
                 color = self.attempt(lambda of=element.first("material"): self.color(of), None)
                 geometry = Geometry(shape, self.origin(element), self.text(element, "name", ""), color)
@@ -323,14 +404,14 @@ class _Reader(TolerantReader):
         holders = [root, *(visual for link in root.all("link") for visual in link.all("visual"))]
         for material in (material for holder in holders for material in holder.all("material")):
             name, color = self.text(material, "name", ""), material.first("color")
-            rgba = self.attempt(lambda of=color: _rgba(of) if of is not None else None, None)
+            rgba = self.attempt(lambda of=color: read_color(of) if of is not None else None, None)
             if name and rgba is not None:
                 self.colors.setdefault(name, rgba)
 
     def color(self, material: Element | None) -> Color | None:
         color = material.first("color") if material is not None else None
         if color is not None:
-            return _rgba(color)
+            return read_color(color)
         return self.colors.get(material.text("name", "")) if material is not None else None
 
     # parts of elements, and what is wrong with them
@@ -349,84 +430,20 @@ class _Reader(TolerantReader):
             return pose()
         position = self.triple(origin, "xyz")
         if "quat_xyzw" in origin.attributes:
-            return pose(self.attempt(lambda: _rotation(origin, element), np.eye(3)), position)
+            return pose(self.attempt(lambda: read_quaternion(origin, element), np.eye(3)), position)
         angles = self.triple(origin, "rpy")
         if self.report is not None and any(abs(v) > 2 * math.pi + 1e-3 and abs(v - round(v)) < 1e-6 for v in angles):
             written = " ".join(f"{v:g}" for v in angles)
             message = f"the origin of {self.owner} has rpy {written}, which is more than a turn in radians and a whole"
-            self.note("degrees", origin, f"{message} number.", "Angles are in radians: multiply degrees by pi/180.")
+            self.remark("degrees", origin, f"{message} number.", "Angles are in radians: multiply degrees by pi/180.")
         return pose(rotation_from_rpy(*angles), position)
 
     def check_children(self, element: Element) -> None:
         known = _ELEMENTS[element.tag]
-        for child in element.children if self.report is not None else ():
+        for child in element.children:
             # Elements with a namespace are extensions by design.
             if child.tag not in known and ":" not in child.tag:
                 message = f"<{child.tag}> in {self.owner} is not part of URDF and is ignored."
-                self.note("unknown-element", child, message, suggest(child.tag, known))
-
-
-def _limits_in_force(element: Element, traits: JointTraits, written: Limits) -> Limits:
-    """What written limits mean."""
-    limits, count = dict(written), len(traits.axes)
-    limit = element.first("limit")
-    stated = [limit.attributes.get(name, "").split() for name in ("lower", "upper")] if limit is not None else []
-    # A single number for a joint that moves freely in several ways is an exporter's filler, not a limit.
-    filler = traits.in_urdf and count > 1 and all(len(words) <= 1 for words in stated)
-    if filler or not traits.bounded:
-        limits.pop("lower", None)
-        limits.pop("upper", None)
-    elif "lower" in limits or "upper" in limits:
-        limits = {"lower": (0.0,) * count, "upper": (0.0,) * count} | limits
-    for name in ("velocity", "acceleration"):
-        if name in limits:
-            limits[name] = tuple(v if v != 0.0 else math.inf for v in limits[name])
-    lower, upper = limits.pop("soft_lower", None), limits.pop("soft_upper", None)
-    if lower is not None and upper is not None and all(a < b for a, b in zip(lower, upper, strict=True)):
-        limits["soft_lower"], limits["soft_upper"] = lower, upper
-    return limits
-
-
-def _shape(element: Element, meshes: MeshFinder) -> Shape:
-    if element.tag not in _SHAPES:
-        raise GeometryError(f"shape <{element.tag}> in line {element.line} is unknown; {suggest(element.tag, _SHAPES)}")
-    return _SHAPES[element.tag](element, meshes)
-
-
-def _box(element: Element, _: MeshFinder) -> Shape:
-    x, y, z = element.numbers("size", 3)
-    return Box((x, y, z))
-
-
-def _mesh(element: Element, meshes: MeshFinder) -> Shape:
-    uri, scale = element.text("filename"), element.numbers("scale", None, (1.0, 1.0, 1.0))
-    if len(scale) not in (1, 3):
-        message = f"{element.label} has {len(scale)} numbers in 'scale'; one or three are needed."
-        raise element.error(message, "not-a-number")
-    x, y, z = scale * 3 if len(scale) == 1 else scale
-    return Mesh(uri, meshes.find(uri), (x, y, z))
-
-
-_SHAPES: dict[str, Callable[[Element, MeshFinder], Shape]] = {
-    "box": _box,
-    "sphere": lambda element, _: Sphere(element.number("radius")),
-    "cylinder": lambda element, _: Cylinder(element.number("radius"), element.number("length")),
-    "capsule": lambda element, _: Capsule(element.number("radius"), element.number("length")),
-    "mesh": _mesh,
-}
-
-
-def _rgba(element: Element) -> Color:
-    values = element.numbers("rgba", None)
-    if len(values) not in (3, 4):
-        raise element.error(f"{element.label} has {len(values)} numbers in 'rgba'; four are needed.", "not-a-number")
-    r, g, b, a = (*values, 1.0)[:4]
-    return (r, g, b, a)
-
-
-def _rotation(origin: Element, element: Element) -> np.ndarray:
-    x, y, z, w = origin.numbers("quat_xyzw", 4)
-    length = math.sqrt(x * x + y * y + z * z + w * w)
-    if length < 1e-6:
-        raise origin.error(f"{origin.label} of {element.label} has a quaternion of length zero.", "bad-pose")
-    return rotation_from_quaternion(w / length, x / length, y / length, z / length)
+                self.drop("unknown-element", child, message, "What it says has no effect.")
+                if self.report is not None:
+                    self.remark("unknown-element", child, message, suggest(child.tag, known))

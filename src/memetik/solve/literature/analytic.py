@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from memetik.errors import GoalError, InvalidInputError, MissingExtraError
 from memetik.geometry.transforms import inverse
+from memetik.robot.robot import Robot
 from memetik.solve.literature.serial import check_poses
 from memetik.solve.methods.method import PythonMethod
 from memetik.solve.methods.parameters import Natural
-
-if TYPE_CHECKING:
-    from memetik.robot.robot import Robot
-    from memetik.solve.methods.task import SearchTask
-    from memetik.solve.problem import Problem
+from memetik.solve.methods.task import SearchTask
+from memetik.solve.problem import Problem
 
 FULL_TURN = 2.0 * np.pi
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,8 @@ from memetik.solve.literature.delegate import run_part
 from memetik.solve.methods import method_named
 from memetik.solve.methods.method import PythonMethod
 from memetik.solve.methods.parameters import Count, Natural, NotNegative
-
-if TYPE_CHECKING:
-    from memetik.solve.methods.task import SearchTask
-    from memetik.solve.problem import Problem
+from memetik.solve.methods.task import SearchTask
+from memetik.solve.problem import Problem
 
 SAME = 1e-12
 """Distance of targets below which they are one."""

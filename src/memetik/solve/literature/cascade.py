@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,7 @@ from memetik.solve.methods import method_named
 from memetik.solve.methods.method import Method, PythonMethod
 from memetik.solve.methods.parameters import Count, Share
 from memetik.solve.methods.task import BudgetExceeded, SearchTask
-
-if TYPE_CHECKING:
-    from memetik.solve.problem import Problem
+from memetik.solve.problem import Problem
 
 OUT_OF_TIME = 1
 """The core's Ending of that kind (native/solver.h)."""

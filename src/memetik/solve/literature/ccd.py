@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 
 from memetik.solve.literature.serial import Frames, check_poses, point_pull, prismatic_variables, rotation_pull
 from memetik.solve.methods.method import PythonMethod
 from memetik.solve.methods.parameters import Count, Range, Share
-
-if TYPE_CHECKING:
-    from memetik.solve.methods.task import PoseTarget, SearchTask
-    from memetik.solve.problem import Problem
+from memetik.solve.methods.task import PoseTarget, SearchTask
+from memetik.solve.problem import Problem
 
 CLOSE = 1e-8
 """Sum of squares below which a configuration is offered as an answer."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,10 +16,8 @@ from memetik.robot.robot import Robot
 from memetik.solve.literature.serial import check_poses
 from memetik.solve.methods.method import PythonMethod
 from memetik.solve.methods.parameters import Count, NotNegative
-
-if TYPE_CHECKING:
-    from memetik.solve.methods.task import SearchTask
-    from memetik.solve.problem import Problem
+from memetik.solve.methods.task import SearchTask
+from memetik.solve.problem import Problem
 
 ARM_JOINTS = 6
 """Joints that the arm needs for a pose; the others, nearer to the tip, are the end."""

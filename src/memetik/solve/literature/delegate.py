@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from memetik.solve.methods.method import Method, Native, PythonMethod
 from memetik.solve.methods.native import CoreMethod
-from memetik.solve.methods.task import BudgetExceeded
-
-if TYPE_CHECKING:
-    from memetik.solve.methods.task import SearchTask
+from memetik.solve.methods.task import BudgetExceeded, SearchTask
 
 MOST_AT_ONCE = 32
 """Answers that are gathered before the bounds of a task are looked at again."""

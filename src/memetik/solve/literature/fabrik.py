@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 
@@ -14,10 +14,8 @@ from memetik.solve.literature.ccd import CLOSE, best_turn
 from memetik.solve.literature.serial import check_poses, point_pull, prismatic_variables, rotation_pull
 from memetik.solve.methods.method import PythonMethod
 from memetik.solve.methods.parameters import Count, Range, Share
-
-if TYPE_CHECKING:
-    from memetik.solve.methods.task import SearchTask
-    from memetik.solve.problem import Problem
+from memetik.solve.methods.task import SearchTask
+from memetik.solve.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -19,10 +19,8 @@ from memetik.solve.literature.optimisers import one_blas_thread
 from memetik.solve.literature.serial import check_poses
 from memetik.solve.methods.method import PythonMethod
 from memetik.solve.methods.parameters import Count, Natural
-
-if TYPE_CHECKING:
-    from memetik.solve.methods.task import SearchTask
-    from memetik.solve.problem import Problem
+from memetik.solve.methods.task import SearchTask
+from memetik.solve.problem import Problem
 
 logger = logging.getLogger(__name__)
 

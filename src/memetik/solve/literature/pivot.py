@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from memetik.errors import GoalError, InvalidInputError
 from memetik.goals.base import HARD
 from memetik.solve.methods.method import PythonMethod
 from memetik.solve.methods.parameters import MOST, Count, NotNegative, Range
-
-if TYPE_CHECKING:
-    from memetik.solve.methods.task import SearchTask
-    from memetik.solve.problem import Problem
+from memetik.solve.methods.task import SearchTask
+from memetik.solve.problem import Problem
 
 STUCK = 1e-7
 """Radians or metres: a step in which no joint moves more ends a run."""

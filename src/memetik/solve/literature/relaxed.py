@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import weakref
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from memetik._core import TermKind
+from memetik.collision.fast import FastModel
 from memetik.errors import GoalError, InvalidInputError
 from memetik.goals.base import HARD, Goal
 from memetik.goals.losses import SQUARE
@@ -30,11 +31,8 @@ from memetik.solve.literature.optimisers import (
 )
 from memetik.solve.methods.method import PythonMethod
 from memetik.solve.methods.parameters import Choice, Count, NotNegative, Positive, Range, Share
-
-if TYPE_CHECKING:
-    from memetik.collision.fast import FastModel
-    from memetik.solve.methods.task import SearchTask
-    from memetik.solve.problem import Problem
+from memetik.solve.methods.task import SearchTask
+from memetik.solve.problem import Problem
 
 OPTIMIZERS = (*SCIPY, *(f"nlopt_{name}" for name in NLOPT))
 
@@ -218,8 +216,6 @@ class Rows:
     goals."""
 
     def __init__(self, problem: Problem):
-        from memetik.solve.problem import Problem
-
         hard = [goal for goal in problem.goals if goal.priority == HARD]
         if any(goal.is_open for goal in problem.goals if goal.priority != HARD):
             raise GoalError("relaxed takes open targets of hard goals only: state the targets of soft goals.")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 
+from memetik.collision.fast import FastModel
 from memetik.errors import GoalError, InvalidInputError
 from memetik.robot.manipulability import manipulability
 from memetik.solve.inputs import Inputs, Seed, Target, checked_seed, checked_targets
@@ -17,10 +18,7 @@ from memetik.solve.literature.relaxed import FAR, Relaxed, RelaxedObjective, gro
 from memetik.solve.methods.parameters import Count, NotNegative, Positive, check_value
 from memetik.solve.methods.task import SearchTask
 from memetik.solve.options import SolveOptions
-
-if TYPE_CHECKING:
-    from memetik.collision.fast import FastModel
-    from memetik.solve.problem import Problem
+from memetik.solve.problem import Problem
 
 APART = (0.02, 1.5)
 """Metres: bounds of RangedIK's swamp for the distance of links from each other."""
@@ -128,8 +126,6 @@ class RelaxedStream:
         robot = self.problem.robot
         if not any(link.collisions for link in robot.description.links):
             return None
-        from memetik.collision.fast import FastModel
-
         return FastModel(robot, None, "tight")
 
     def measure(self, q: np.ndarray) -> float:

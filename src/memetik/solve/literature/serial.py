@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from memetik.errors import GoalError
 from memetik.geometry.transforms import rotation_about
 from memetik.goals.base import HARD
-from memetik.solve.methods.task import is_pose_term
-
-if TYPE_CHECKING:
-    from memetik.solve.methods.task import PoseTarget, SearchTask
-    from memetik.solve.problem import Problem
+from memetik.solve.methods.task import PoseTarget, SearchTask, is_pose_term
+from memetik.solve.problem import Problem
 
 
 def check_poses(problem: Problem, name: str) -> None:

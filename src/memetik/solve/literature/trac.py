@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -15,10 +15,8 @@ from memetik.solve.literature.newton import Jac
 from memetik.solve.literature.optimisers import Scipy, load_scipy
 from memetik.solve.methods.method import PythonMethod
 from memetik.solve.methods.parameters import Count, Share
-
-if TYPE_CHECKING:
-    from memetik.solve.methods.task import SearchTask
-    from memetik.solve.problem import Problem
+from memetik.solve.methods.task import SearchTask
+from memetik.solve.problem import Problem
 
 Mode = Literal["speed", "distance", "manip1", "manip2"]
 

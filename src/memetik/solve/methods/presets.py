@@ -18,6 +18,7 @@ from memetik.files.atomic import write_whole
 from memetik.files.schema import Table, Value, read_table
 from memetik.solve.methods import METHODS, method_named
 from memetik.solve.methods.method import Method
+from memetik.solve.methods.moveit import read_group
 from memetik.solve.methods.parameters import NotNegative, Positive, changed_fields, check_parameters
 
 if TYPE_CHECKING:
@@ -118,8 +119,6 @@ def preset_from_moveit(path: str | os.PathLike[str], group: str) -> Preset:
     position_only_ik, rotation_scale, position_scale, tolerances (epsilon, dtwist, position_threshold,
     orientation_threshold) and weights are taken over; entries that have no meaning here are named in `ignored`.
     """
-    from memetik.solve.methods.moveit import read_group
-
     return Preset(**read_group(path, group))
 
 

@@ -7,7 +7,7 @@ import time
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +17,10 @@ from memetik._moved import serve_old_names
 from memetik.errors import GoalError
 from memetik.geometry.transforms import pose
 from memetik.goals.base import HARD
+from memetik.solve.hard_terms import HardTerms
+from memetik.solve.instance import ProblemInstance
 from memetik.solve.methods.method import PythonMethod
 from memetik.solve.solution import refined_outcome
-
-if TYPE_CHECKING:
-    from memetik.solve.hard_terms import HardTerms
-    from memetik.solve.instance import ProblemInstance
 
 OLD_ATTRIBUTES = {
     "keep": "record_best",
@@ -266,8 +264,6 @@ class SearchTask:
     @cached_property
     def hard_terms(self) -> HardTerms:
         """The hard goals term by term, with this solve's targets filled in."""
-        from memetik.solve.hard_terms import HardTerms
-
         return HardTerms.of(self.instance.inputs, self.configuration, np.zeros(len(self.problem.terms)))
 
     @cached_property

@@ -8,9 +8,11 @@ import numpy as np
 
 from memetik.errors import InvalidInputError
 from memetik.robot import bundled
+from memetik.solve.problem_file import load_problem
 from memetik.studio.panels.panel import NONE, Panel
 from memetik.studio.session.files import SUFFIX
 from memetik.studio.session.session import State
+from memetik.studio.session.status import notes_html
 
 ROBOT_SUFFIXES = (".urdf", ".xacro", ".xml")
 
@@ -33,6 +35,8 @@ class FilePanel(Panel):
         with gui.add_folder("Robot"):
             self._robot = gui.add_dropdown("Robot", self._robots(_shown(state)), initial_value=_shown(state))
             self._button("Open robot", "robot", self.open_robot, self._robot)
+        with gui.add_folder("Left out or filled in", expand_by_default=False):
+            self._notes = gui.add_html(notes_html(state.robot.notes))
         with gui.add_folder("Display"):
             self._meshes = gui.add_checkbox("Links", True)
             self._see_through = gui.add_checkbox("See-through", False)
@@ -55,6 +59,7 @@ class FilePanel(Panel):
     def use_robot(self, state: State) -> None:
         self._robot.options = self._robots(_shown(state))
         self._robot.value = _shown(state)
+        self._notes.content = notes_html(state.robot.notes)
         self._draw()
 
     def _saved_as(self, name: str) -> None:
@@ -69,8 +74,6 @@ class FilePanel(Panel):
         """Takes over a file below the folder."""
         if name == NONE:
             raise InvalidInputError("there is no session below this folder yet; save one first.")
-        from memetik.solve.problem_file import load_problem
-
         path = self._studio.folder.path(name, (SUFFIX,))
         problem = load_problem(path)
         self._check_robot(problem.robot)

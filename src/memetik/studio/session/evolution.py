@@ -10,7 +10,7 @@ import numpy as np
 
 from memetik.robot.robot import Robot
 from memetik.solve.options import SolveKeywords
-from memetik.solve.problem import Problem
+from memetik.solve.problem import CallKeywords, Problem
 from memetik.solve.solution import Solution
 
 MOST_GENERATIONS = 400
@@ -39,7 +39,8 @@ class Evolution:
 
 def record_evolution(problem: Problem, targets: tuple, seed: np.ndarray, **options: Unpack[SolveKeywords]) -> Evolution:
     """Solves with every individual kept. Rows of the islands are put side by side, generation by generation."""
-    solution = problem.solve(*targets, seed=seed, **{"timeout": 0.2, **options, "trace": True})
+    call: CallKeywords = {"timeout": 0.2, **options, "trace": True, "seed": seed}
+    solution = problem.solve(*targets, **call)
     entries = np.array(problem.core.variables, dtype=int)
     islands: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
     for island, variables, costs in solution.trace:

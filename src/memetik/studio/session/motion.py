@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from memetik.motion.planning.pipeline import plan
+from memetik.motion.timing.trajectory import Trajectory
 from memetik.robot.robot import Robot
 from memetik.studio.session.session import State, scene_of
-
-if TYPE_CHECKING:
-    from memetik.motion.timing.trajectory import Trajectory
 
 
 class Player:
@@ -83,8 +81,6 @@ class WaypointPlan:
 
 def plan_waypoints(state: State) -> WaypointPlan:
     """Plans through the waypoints of a session, one after another, at rest in each."""
-    from memetik.motion.planning.pipeline import plan
-
     scene = scene_of(state) if state.scene.objects else None
     passed = [state.configurations[name] for name in state.waypoints]
     whole: Trajectory | None = None

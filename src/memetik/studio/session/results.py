@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from memetik.bench.reach.file import load_study, study_facts
+from memetik.bench.reach.output import SURFACE, heat_part, sentence
+from memetik.bench.reach.study import STATES, ReachResult, ReachSetup, reach_study
+from memetik.bench.report.viewer import Part
+from memetik.bench.run.store import Store
+from memetik.bench.scenarios import scenario_from
 from memetik.errors import InvalidInputError
+from memetik.geometry.shapes import TriangleMesh
+from memetik.geometry.surface_points import sample_triangles
 from memetik.goals.base import Goal
+from memetik.robot import bundled
 from memetik.robot.robot import Robot, load_robot
 from memetik.scene.scene import Scene
 from memetik.studio.session.files import Folder
-
-if TYPE_CHECKING:
-    from memetik.bench.reach.study import ReachResult, ReachSetup
-    from memetik.bench.report.viewer import Part
-    from memetik.geometry.shapes import TriangleMesh
+from memetik.studio.views.drawing import surface_of
 
 GREEN = (34, 197, 94)
 COLORS = {
@@ -64,8 +68,6 @@ class Results:
 
 def run_labels(path: Path) -> list[tuple[str, str]]:
     """The runs of a store: (key, label)."""
-    from memetik.bench.run.store import Store
-
     with Store(path, must_exist=True) as store:
         rows = store.runs()
     return [
@@ -76,9 +78,6 @@ def run_labels(path: Path) -> list[tuple[str, str]]:
 
 def load_run(path: Path, key: str, folder: Folder) -> Results:
     """All of one run, its scenario made again, from what lies below the folder or comes with memetik."""
-    from memetik.bench.run.store import Store
-    from memetik.bench.scenarios import scenario_from
-
     with Store(path, must_exist=True) as store:
         row = next((row for row in store.runs() if row.run == key), None)
         if row is None:
@@ -115,9 +114,6 @@ def load_run(path: Path, key: str, folder: Folder) -> Results:
 
 def load_reach(path: Path, folder: Folder) -> Results:
     """A study that `memetik reach -o FILE.npz` wrote, with a robot from below the folder or that comes with memetik."""
-    from memetik.bench.reach.file import load_study, study_facts
-    from memetik.bench.reach.output import SURFACE
-
     if path.is_file() and path.stat().st_size > MAX_STUDY_BYTES:
         raise InvalidInputError(f"{path.name!r} has more than the {MAX_STUDY_BYTES / 1e6:.0f} MB that are accepted.")
     _check_robot(str(study_facts(path).get("robot", "")), folder)
@@ -129,11 +125,6 @@ def load_reach(path: Path, folder: Folder) -> Results:
 
 def study_reach(robot: Robot, scene: Scene, name: str, link: str, count: int = 300) -> Results:
     """How much of an object's surface a link can reach."""
-    from memetik.bench.reach.study import ReachSetup, reach_study
-    from memetik.geometry.shapes import TriangleMesh
-    from memetik.geometry.surface_points import sample_triangles
-    from memetik.studio.views.drawing import surface_of
-
     item = scene[name]
     vertices, faces = surface_of(item.shape)
     mesh = TriangleMesh(vertices @ item.pose[:3, :3].T + item.pose[:3, 3], faces, name)
@@ -144,9 +135,6 @@ def study_reach(robot: Robot, scene: Scene, name: str, link: str, count: int = 3
 
 def _reach_results(source: str, setup: ReachSetup, surface: TriangleMesh, result: ReachResult, name: str) -> Results:
     """A study as results: the surface coloured by score, a configuration for each target that is reached."""
-    from memetik.bench.reach.output import heat_part, sentence
-    from memetik.bench.reach.study import STATES
-
     statuses = [STATES[state] for state in result.state.tolist()]
     return Results(
         sentence(setup, result),
@@ -179,7 +167,5 @@ def _check_origin(origin: Mapping[str, str], folder: Folder) -> None:
 
 
 def _check_robot(robot: str, folder: Folder) -> None:
-    from memetik.robot import bundled
-
     if not bundled.known(robot.partition(":")[0]):
         folder.path(robot)

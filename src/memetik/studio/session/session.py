@@ -11,22 +11,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik._moved import serve_old_names
 from memetik.errors import GoalError, InvalidInputError, MemetikError, UnknownNameError
+from memetik.geometry.shapes import SceneShape
 from memetik.geometry.transforms import as_pose
 from memetik.goals.base import Goal
 from memetik.goals.pose import Pose
+from memetik.robot import bundled
 from memetik.robot.robot import Robot, load_robot
 from memetik.scene.scene import Scene, SceneSnapshot
 from memetik.studio.session.targets import GoalEntry, dragged, following, fresh_goal
-
-if TYPE_CHECKING:
-    from memetik.geometry.shapes import SceneShape
 
 MOST_STEPS = 200
 """As many changes can be undone."""
@@ -343,8 +342,6 @@ def _beginning(source: str, robot: Robot, scene: Scene | None) -> State:
 
 def _source_of(robot: Robot) -> str:
     """The name that a robot is loaded by; empty where there is none, as for a part of one."""
-    from memetik.robot import bundled
-
     return robot.name if bundled.known(robot.name) and load_robot(robot.name) == robot else ""
 
 

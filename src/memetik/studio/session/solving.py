@@ -8,21 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from memetik.collision.exact import CollisionModel, Contact
 from memetik.errors import MemetikError
+from memetik.robot.robot import Robot
 from memetik.scene.scene import Scene, SceneSnapshot
 from memetik.solve.methods.named import solve_arguments
 from memetik.solve.problem import Problem
 from memetik.solve.solution import Solution
 from memetik.solve.tracker import Tracker, TrackerStep
 from memetik.studio.session.session import State
-
-if TYPE_CHECKING:
-    from memetik.collision.exact import CollisionModel, Contact
-    from memetik.robot.robot import Robot
 
 LIVE_TIMEOUT = 0.02
 """Seconds that a solve may take where the session says nothing."""
@@ -165,8 +163,6 @@ class LiveSolver:
         return ClearanceReport(contacts, float(distance), pair, points)
 
     def _exact(self, state: State, self_collision: bool) -> CollisionModel:
-        from memetik.collision.exact import CollisionModel
-
         if state.robot is not self._modelled:
             self._models, self._modelled = {}, state.robot
         if self_collision not in self._models:

@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memetik.robot.notes import Note
     from memetik.studio.app import Studio
     from memetik.studio.session.targets import GoalEntry
 
 GREEN, AMBER, RED, GREY = "#16a34a", "#d97706", "#dc2626", "#64748b"
+
+MOST_NOTES = 100
 
 _UNITS = {
     "rad": ("rotation", "angle", "direction", "axis", "swing", "twist", "view", "incidence", "roll"),
@@ -56,6 +61,20 @@ def goals_html(studio: Studio, chosen: str) -> str:
             f'<span style="padding-left:1.1em">{told}</span></span></div>'
         )
     empty = f'<div style="color:{GREY}">No goals yet. Click a link, or choose one below, and add a goal.</div>'
+    return f'<div style="padding:0.2em 0.9em;font-size:0.8em">{"".join(rows) or empty}</div>'
+
+
+def notes_html(notes: Sequence[Note]) -> str:
+    """What a robot's reader left out or filled in."""
+    rows = [
+        f'<div style="margin:4px 0" data-note="{html.escape(note.kind)}"><b>{html.escape(note.message[:400])}</b> '
+        f"{html.escape(note.consequence)}<br>"
+        f'<span style="color:{GREY}">{html.escape(str(note.place)[:200])}</span></div>'
+        for note in notes[:MOST_NOTES]
+    ]
+    if len(notes) > MOST_NOTES:
+        rows.append(f'<div style="color:{GREY}">{len(notes) - MOST_NOTES} more: see robot.notes.</div>')
+    empty = f'<div style="color:{GREY}">Nothing was left out or filled in.</div>'
     return f'<div style="padding:0.2em 0.9em;font-size:0.8em">{"".join(rows) or empty}</div>'
 
 

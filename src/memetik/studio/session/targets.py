@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from memetik import goals as g
 from memetik.errors import GoalError
+from memetik.geometry.shapes import TriangleMesh
 from memetik.geometry.transforms import inverse, transform
 from memetik.goals.base import Goal
 from memetik.robot.robot import Robot
+from memetik.scene.scene_object import SceneObject
 from memetik.solve.problem_file import goal_classes
-
-if TYPE_CHECKING:
-    from memetik.scene.scene_object import SceneObject
 
 _DIRECTIONS = (g.AlignAxis, g.Cone, g.AvoidDirection)
 
@@ -177,8 +176,6 @@ def _joint_value(robot: Robot, link: str, q: np.ndarray) -> Goal:
 
 
 def _project(link: str, scene: Iterable[SceneObject]) -> Goal:
-    from memetik.geometry.shapes import TriangleMesh
-
     for item in scene:
         if isinstance(item.shape, TriangleMesh) and item.link is None:
             return g.ProjectOntoSurface(link, surface=item.shape, surface_pose=item.pose)

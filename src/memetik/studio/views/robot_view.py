@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from memetik.collision.robot_spheres import fit_links
 from memetik.errors import MemetikError
 from memetik.geometry.transforms import quaternion_from_matrix, transform
 from memetik.robot.robot import Robot
@@ -126,8 +127,6 @@ class RobotView:
         self._spheres = []
         if not shown:
             return
-        from memetik.collision.robot_spheres import fit_links
-
         by_link: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
         for fitted in fit_links(self.robot, {}, None):
             by_link.setdefault(fitted.link, []).append(_sampled(fitted.fit))

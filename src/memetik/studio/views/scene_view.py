@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from memetik.collision.fast import field_of
 from memetik.errors import MemetikError
+from memetik.geometry.primitives import PRIMITIVES, signed_distance
 from memetik.geometry.shapes import Plane
 from memetik.robot.robot import Robot
 from memetik.scene.scene import SceneSnapshot
@@ -188,9 +190,6 @@ class _Marks:
 
 def scene_distance(items: list[SceneObject], points: np.ndarray) -> np.ndarray:
     """Signed distance (N,) of points (N, 3) to the nearest of some objects, metres; negative inside."""
-    from memetik.collision.fast import field_of
-    from memetik.geometry.primitives import PRIMITIVES, signed_distance
-
     nearest = np.full(len(points), np.inf)
     for item in items:
         local = (points - item.pose[:3, 3]) @ item.pose[:3, :3]

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from memetik.collision.exact import CollisionModel
 from memetik.errors import InvalidInputError, MissingExtraError
 from memetik.files.atomic import write_whole
 from memetik.robot.robot import Robot
@@ -156,8 +157,6 @@ class _Stage:
 
     def mark(self, q: np.ndarray, self_collision: bool) -> None:
         """What touches, where it can be told."""
-        from memetik.collision.exact import CollisionModel
-
         try:
             model = CollisionModel(self.robot, self.scene, self_collision=self_collision)
         except MissingExtraError:

@@ -1,0 +1,89 @@
+// Exact collision checks of a robot with its real meshes: kMeshLanes configurations at once.
+//
+// Single precision in lanes proves that configurations are free: every bound is loosened by what rounding can amount to
+// (MeshRobot::rounding). What it cannot prove is decided in double precision on the exact shapes. Two bodies touch where
+// their distance is at most kTouch beyond the margin; a body that lies within a solid touches it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/enum.h"
+#include "collision/mesh_robot.h"
+#include "collision/mesh_scene.h"
+#include "collision/mesh_view.h"
+
+namespace memetik {
+
+struct MeshCheckOptions {
+  double margin = 0;        // clearance that is asked for, metres
+  bool environment = true;  // bodies against objects
+  bool self = true;         // bodies against each other
+  // Per body and object (bodies x objects), 0 where the two may touch; empty: all are kept apart.
+  std::vector<uint8_t> checked;
+};
+
+// blocked: a configuration of the motion collides; undecided: neither proved free nor seen to collide.
+MEMETIK_ENUM(EdgeState, proved, undecided, blocked)
+
+struct EdgeProof {
+  EdgeState state = EdgeState::undecided;
+  double at = 0;  // where on the motion, in [0, 1], it is not proved
+};
+
+struct CertificateOptions {
+  double step = 0.125;  // first length of the intervals, in the norm of q
+  int depth = 7;        // how often an interval is halved before it is given up
+};
+
+// One thread's questions. Not to be shared between threads; cheap to make (memory for the lanes, some microseconds).
+class MeshChecker {
+ public:
+  MeshChecker(std::shared_ptr<const MeshRobot> robot, std::shared_ptr<const MeshScene> scene,
+              MeshCheckOptions options = {});
+  ~MeshChecker();
+  MeshChecker(const MeshChecker &) = delete;
+  MeshChecker &operator=(const MeshChecker &) = delete;
+
+  int dof() const;
+  const MeshRobot &robot() const;
+  const MeshScene &scene() const;
+
+  // From now on only the joints with moving[k] != 0 differ from q (dof); configurations that are asked about must hold
+  // the same numbers for the others. Bodies and pairs that do not move are checked here, once, and cost nothing later:
+  // where they collide, every configuration does. Without this call all joints move.
+  void hold(const double *q, const uint8_t *moving);
+
+  // Bit l is set where the configuration q[l] collides; q is (count, dof) with count <= kMeshLanes. Lanes should be near
+  // to each other (samples of one edge): the broad phase looks at all of them at once. With `any_is_enough` the answer
+  // is not 0 where one of them collides, but bits of others may be missing.
+  unsigned check(const double *q, int count, bool any_is_enough = false);
+  // Bit l is set unless all configurations within the spread (count, dof) of q[l] are proved free.
+  unsigned unproved(const double *q, const double *spread, int count);
+  bool is_free(const double *q);
+  // out[n]: whether q[n] of (count, dof) collides. Rows need not be related.
+  void collides(const double *q, int64_t count, uint8_t *out);
+
+  // Whether the straight motion from a to b is free at samples: at least `resolution` of them per unit of |b - a|
+  // (Euclidean norm), b included, a not; coarse to fine.
+  bool is_edge_free(const double *a, const double *b, double resolution);
+  // The same, with where (in [0, 1]) a sample was found to collide; 2 where none was.
+  double first_hit(const double *a, const double *b, double resolution);
+
+  // Proves the whole straight motion free, between samples too. Every point of a body moves by no more than the sum of
+  // its joints' levers times their motion: an interval is free where that is less than the distance in its middle.
+  EdgeProof certify(const double *a, const double *b, const CertificateOptions &options = {});
+
+  // Of the last configuration that was found in collision.
+  MeshContact contact() const;
+  // Configurations looked at so far.
+  int64_t checks() const;
+
+  struct Parts;  // mesh_checker_parts.h
+
+ private:
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace memetik

@@ -1,0 +1,153 @@
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+
+#include "base/stop_flag.h"
+#include "collision/mesh_model.h"
+#include "motion/mesh_motion.h"
+#include "motion/motion_kernel.h"
+#include "motion/planner.h"
+#include "python/bind_common.h"
+#include "python/bindings.h"
+#include "python/gil.h"
+#include "python/interruption.h"
+
+using namespace nb::literals;
+
+namespace memetik {
+namespace {
+
+using Rows = Input<double>;
+
+// Motions of a robot in a MeshModel.
+struct MeshMotionModel {
+  std::shared_ptr<const MeshModel> mesh;
+  MeshMotionOptions options;
+
+  size_t dof() const { return size_t(mesh->dof()); }
+  MeshMotion checker() const { return {mesh->checker(), options}; }
+};
+
+MeshMotionModel make_model(std::shared_ptr<const MeshModel> mesh, double resolution) {
+  if (!(resolution > 0 && resolution <= 1e6)) throw std::invalid_argument("resolution must be positive, at most 1e6.");
+  MeshMotionModel model{std::move(mesh), {}};
+  model.options.resolution = resolution;
+  return model;
+}
+
+size_t row_count(const Rows &array) { return array.ndim() == 0 ? 0 : array.shape(0); }
+
+void check_rows(const MeshMotionModel &model, const Rows &rows, const char *name) {
+  check_shape(rows, name, {row_count(rows), model.dof()});
+  check_finite(rows.data(), rows.size(), name);
+}
+
+// The joints that differ between rows: the others are held.
+void hold_what_stays(MeshMotion &motion, const double *rows, size_t count) {
+  const size_t dof = size_t(motion.dof());
+  std::vector<uint8_t> moving(dof, 0);
+  for (size_t i = dof; i < count * dof; ++i) moving[i % dof] |= uint8_t(rows[i] != rows[i % dof]);
+  motion.hold(rows, moving);
+}
+
+PathResult search(const MeshMotionModel &model, const PathRequest &request, const StopFlag *stop) {
+  check_request(request);
+  if (request.start.size() != model.dof())
+    throw std::invalid_argument("configurations must have " + std::to_string(model.dof()) + " entries, not " +
+                                std::to_string(request.start.size()) + ".");
+  PathResult result;
+  {
+    const ReleasedGil released;
+    MeshMotion motion = model.checker();
+    std::vector<uint8_t> moving(model.dof());
+    for (size_t k = 0; k < moving.size(); ++k) {
+      moving[k] = request.upper[k] > request.lower[k];
+      for (size_t g = k; g < request.goals.size(); g += moving.size())
+        moving[k] |= request.goals[g] != request.start[k];
+    }
+    motion.hold(request.start.data(), moving);
+    result = search_path(motion, request, interrupted_by(stop));
+  }
+  return raise_interrupts(std::move(result));
+}
+
+Array shorten(const MeshMotionModel &model, const ShortcutRequest &request) {
+  const size_t dof = request.weights.size();
+  if (dof != model.dof()) throw std::invalid_argument("weights must hold one number per joint.");
+  std::vector<double> points;
+  {
+    const ReleasedGil released;
+    MeshMotion motion = model.checker();
+    points = shorten_path(motion, request, interrupted_by(nullptr));
+  }
+  if (PyErr_Occurred()) throw nb::python_error();
+  return to_array(points.data(), {points.size() / dof, dof});
+}
+
+void states(const MeshMotionModel &model, Rows q, Rows spread,
+            nb::ndarray<uint8_t, nb::c_contig, nb::device::cpu> out) {
+  check_rows(model, q, "q");
+  check_rows(model, spread, "spread");
+  const size_t count = row_count(q), dof = model.dof();
+  if (row_count(spread) != count) throw std::invalid_argument("spread must have as many rows as q.");
+  check_shape(out, "out", {count});
+  const ReleasedGil released;
+  model.mesh->with_checker([&](MeshChecker &checker) {
+    for (size_t n = 0; n < count; n += kMeshLanes) {
+      const int lanes = int(std::min<size_t>(kMeshLanes, count - n));
+      const unsigned open = checker.unproved(q.data() + n * dof, spread.data() + n * dof, lanes);
+      const unsigned hits = open ? checker.check(q.data() + n * dof, lanes) : 0;
+      for (int lane = 0; lane < lanes; ++lane)
+        out.data()[n + size_t(lane)] = uint8_t(hits >> lane & 1   ? MotionState::blocked
+                                               : open >> lane & 1 ? MotionState::unknown
+                                                                  : MotionState::proved);
+    }
+  });
+}
+
+bool is_edge_proved(const MeshMotionModel &model, Rows a, Rows b) {
+  check_shape(a, "a", {model.dof()});
+  check_shape(b, "b", {model.dof()});
+  check_finite(a.data(), a.size(), "a");
+  check_finite(b.data(), b.size(), "b");
+  const ReleasedGil released;
+  MeshMotion motion = model.checker();
+  return motion.is_edge_free(a.data(), b.data()) && motion.is_edge_proved(a.data(), b.data());
+}
+
+Array blends(const MeshMotionModel &model, Rows points, Rows scale, double largest) {
+  check_rows(model, points, "points");
+  check_shape(scale, "scale", {model.dof()});
+  check_finite(scale.data(), scale.size(), "scale");
+  if (row_count(points) < 2) throw std::invalid_argument("points has too few rows.");
+  if (!(largest > 0 && largest <= 0.5)) throw std::invalid_argument("largest must be above 0 and at most 0.5.");
+  std::vector<double> lengths;
+  {
+    const ReleasedGil released;
+    MeshMotion motion = model.checker();
+    hold_what_stays(motion, points.data(), row_count(points));
+    lengths = blend_lengths(motion, {points.data(), points.data() + points.size()}, scale.data(), largest);
+  }
+  return to_array(lengths.data(), {lengths.size()});
+}
+
+}  // namespace
+
+void bind_mesh_motion(nb::module_ &m) {
+  nb::class_<MeshMotionModel>(m, "MeshMotionModel",
+                              "Searches for paths, and proofs that motions are free, in a MeshModel; immutable.")
+      .def(nb::new_([](std::shared_ptr<const MeshModel> mesh, double resolution) {
+             return std::make_unique<MeshMotionModel>(make_model(std::move(mesh), resolution));
+           }),
+           "mesh"_a, "resolution"_a)
+      .def("search_path", &search, "request"_a, "stop"_a = nb::none(), "A path, free at samples or proved.")
+      .def("shorten_path", &shorten, "request"_a, "A shorter path (points, dof), free at samples.")
+      .def("states", &states, "q"_a, "spread"_a, "out"_a, "The MotionState of each configuration.")
+      .def("is_edge_proved", &is_edge_proved, "a"_a, "b"_a, "Whether the straight motion is proved free.")
+      .def("blends", &blends, "points"_a, "scale"_a, "largest"_a,
+           "Per point the length of a curve that may replace the corner, in the measure max scale |dq|.");
+}
+
+}  // namespace memetik

@@ -1,0 +1,168 @@
+"""The native exact check of a robot in a scene: the verdict of the exact model, a thousand times faster.
+
+Bodies and pairs are those of `exact.CollisionModel`: the collision shapes of links, what is attached to links, and the
+objects of the world. A pair is checked unless it is allowed, and unless no joint moves one against the other.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memetik import _core
+from memetik.collision.allowed_pairs import PairRule, Pairs, checked_pairs, default_pairs
+from memetik.collision.link_padding import link_padding
+from memetik.collision.mesh_shapes import collision_shape
+from memetik.errors import UnknownNameError
+from memetik.scene.scene import EMPTY, Scene, SceneSnapshot
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from memetik.robot.robot import Robot
+
+_SLIDE = 10.0  # metres: what sliding joints without limits are expected to stay within
+
+
+class MeshChecker:
+    """A robot with its real meshes in a scene, for many exact questions.
+
+    scene: seen as it is at each call; moving an object between calls costs microseconds.
+    allowed: pairs of names that may touch, instead of those of the robot's SRDF and of neighbouring links.
+    padding: metres by which every link grows, or a mapping {link: metres}.
+    margin: clearance that is asked for, metres.
+    Answers may be asked from several threads at once; the interpreter's lock is released meanwhile.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        scene: Scene | None = None,
+        *,
+        allowed: Iterable[tuple[str, str]] | None = None,
+        padding: float | Mapping[str, float] = 0.0,
+        self_collision: bool = True,
+        margin: float = 0.0,
+    ):
+        self.robot, self.scene, self.self_collision, self.margin = robot, scene, self_collision, float(margin)
+        self._padding = link_padding(robot, padding)
+        self._links = tuple(link.name for link in robot.description.links)
+        self._link_axes: list[int] = robot.tree.link_axes.tolist()
+        has_bodies = any(link.collisions for link in robot.description.links)
+        if allowed is not None:
+            self._allowed: Pairs = checked_pairs(robot, allowed, scene.names if scene is not None else ())
+        else:
+            self._allowed = default_pairs(robot) if self_collision and has_bodies else frozenset()
+        self._lock = threading.Lock()
+        self._seen: SceneSnapshot | None = None
+        self._core: _core.MeshModel | None = None
+        self._body_names: list[str] = []
+        self._object_names: list[str] = []
+        self.core  # noqa: B018 - prepared now, not at the first question
+
+    @property
+    def core(self) -> _core.MeshModel:
+        """The native model of the robot in the scene as it is now."""
+        snapshot = self.scene.snapshot() if self.scene is not None else EMPTY
+        with self._lock:
+            if self._core is None or self._seen is not snapshot:
+                self._core = self._moved(snapshot) or self._build(snapshot)
+                self._seen = snapshot
+            return self._core
+
+    def collides(self, q: ArrayLike) -> np.ndarray | bool:
+        """Whether a configuration (dof,) comes nearer than the margin to anything; for (N, dof) an array (N,)."""
+        array = np.ascontiguousarray(self.robot.check_q(q), dtype=float)
+        answers = self.core.collides(np.atleast_2d(array))
+        return answers if array.ndim == 2 else bool(answers[0])
+
+    def edge_free(self, a: ArrayLike, b: ArrayLike, resolution: float = 100.0) -> np.ndarray | bool:
+        """Whether straight motions from a to b, (dof,) or (N, dof), are free at samples: `resolution` of them per unit
+        of |b - a|."""
+        first, second = (np.ascontiguousarray(self.robot.check_q(q), dtype=float) for q in (a, b))
+        answers = self.core.edges_free(np.atleast_2d(first), np.atleast_2d(second), resolution)
+        return answers if first.ndim == 2 else bool(answers[0])
+
+    def certified(self, a: ArrayLike, b: ArrayLike) -> np.ndarray | bool:
+        """Whether straight motions from a to b are proved free, between samples too."""
+        first, second = (np.ascontiguousarray(self.robot.check_q(q), dtype=float) for q in (a, b))
+        states, _ = self.core.certify(np.atleast_2d(first), np.atleast_2d(second))
+        proved = states == int(_core.EdgeState.proved)
+        return proved if first.ndim == 2 else bool(proved[0])
+
+    def first_contact(self, q: ArrayLike) -> tuple[str, str] | None:
+        """The names of a pair that comes too near at q (dof,); None where there is none."""
+        found = self.core.first_contact(np.ascontiguousarray(self.robot.check_q(q), dtype=float))
+        if found is None:
+            return None
+        body, other, with_object = found
+        return self._body_names[body], (self._object_names if with_object else self._body_names)[other]
+
+    # inside
+
+    def _build(self, snapshot: SceneSnapshot) -> _core.MeshModel:
+        names: list[str] = []
+        axes: list[int] = []
+        bodies: list[tuple[_core.CollisionShape, int, np.ndarray, float, int]] = []
+
+        def add(name: str, link: int, shape: _core.CollisionShape, origin: np.ndarray, padding: float) -> None:
+            axis = self._link_axes[link]
+            placement = self.robot.tree.link_placements[link] @ origin
+            bodies.append((shape, axis, np.ascontiguousarray(placement[:3]), padding, len(names)))
+            names.append(name)
+            axes.append(axis)
+
+        for index, link in enumerate(self.robot.description.links):
+            for item in link.collisions:
+                shape = collision_shape(item.shape, covered=True)
+                add(link.name, index, shape, np.asarray(item.origin), self._padding.get(link.name, 0.0))
+        objects: list[tuple[_core.CollisionShape, np.ndarray, float, int]] = []
+        self._object_names = []
+        for item in snapshot.objects.values():
+            if item.link is None:
+                shape = collision_shape(item.shape, item.solid, covered=False)
+                objects.append((shape, np.ascontiguousarray(item.pose[:3]), item.padding, len(objects)))
+                self._object_names.append(item.name)
+                continue
+            if item.link not in self._links:
+                raise UnknownNameError("link", item.link, f"robot {self.robot.name!r}", self._links)
+            shape = collision_shape(item.shape, item.solid, covered=True)
+            add(item.name, self._links.index(item.link), shape, item.pose, item.padding)
+        rule = PairRule.in_scene(self._allowed, snapshot, self.self_collision)
+        pairs = [
+            (a, b)
+            for a in range(len(names))
+            for b in range(a + 1, len(names))
+            if axes[a] != axes[b] and rule.checks(names[a], names[b])
+        ]
+        checked = np.array([[rule.checks(a, b) for b in self._object_names] for a in names], dtype=np.uint8)
+        self._body_names = names
+        self._shapes = [entry[0] for entry in (*bodies, *objects)]  # kept: shapes are shared while anything uses them
+        robot = _core.MeshRobot.build(
+            self.robot.core, bodies, np.array(pairs, dtype=np.int32).reshape(-1, 2), self._slides()
+        )
+        scene = _core.MeshScene.build(robot, objects)
+        return self._model(robot, scene, np.ascontiguousarray(checked.reshape(-1)))
+
+    def _model(self, robot: _core.MeshRobot, scene: _core.MeshScene, checked: np.ndarray) -> _core.MeshModel:
+        self._checked = checked
+        return _core.MeshModel.build(
+            robot, scene, margin=self.margin, environment=True, self_collision=True, checked=checked
+        )
+
+    def _moved(self, snapshot: SceneSnapshot) -> _core.MeshModel | None:
+        """The model for a snapshot in which nothing but poses of world objects changed; else None."""
+        if self._core is None or self._seen is None or not self._seen.differs_in_poses_only(snapshot):
+            return None
+        scene = self._core.scene
+        for number, name in enumerate(self._object_names):
+            if snapshot.objects[name] is not self._seen.objects[name]:
+                scene = scene.moved(number, np.ascontiguousarray(snapshot.objects[name].pose[:3]))
+        return self._model(self._core.robot, scene, self._checked)
+
+    def _slides(self) -> np.ndarray:
+        reach = np.maximum(np.abs(self.robot.lower), np.abs(self.robot.upper))
+        return np.where(np.isfinite(reach), reach, _SLIDE).astype(float)

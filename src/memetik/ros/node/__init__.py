@@ -1,0 +1,1 @@
+"""The node: what `memetik ros` serves, over any transport."""

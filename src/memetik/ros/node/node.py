@@ -1,0 +1,217 @@
+"""The node that `memetik ros` runs: services, planning by a goal topic, streaming, the scene, markers."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from memetik.errors import InvalidInputError, MemetikError
+from memetik.goals.pose import Pose
+from memetik.motion.planning.pipeline import plan as plan_motion
+from memetik.motion.planning.plan import Plan
+from memetik.robot.robot import Robot, load_robot
+from memetik.ros import conversions
+from memetik.ros.messages import message_class
+from memetik.ros.node import markers
+from memetik.ros.node.planning_scene import apply_object, apply_scene, attach, cloud_points
+from memetik.ros.node.services import Services, only_joints
+from memetik.ros.node.streaming import Streamer
+from memetik.ros.node.world import World
+from memetik.ros.recordings.recording import display_trajectory, tracking_status
+from memetik.ros.transports.base import LATCHED, SENSOR, STREAM, Qos, Transport
+from memetik.scene.scene import Scene
+from memetik.solve.tracker import TrackerStep
+
+logger = logging.getLogger(__name__)
+
+CLOUD = "point_cloud"
+"""Name of the object that the last point cloud is in the scene."""
+_LEVELS = {logging.DEBUG: 10, logging.INFO: 20, logging.WARNING: 30, logging.ERROR: 40, logging.CRITICAL: 50}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeOptions:
+    """What a node does besides its services.
+
+    group       the group that goals and streams move; by default the whole robot.
+    link        the link whose pose goals and streams speak of; by default the group's tip.
+    rate        hertz of streamed commands.
+    commands    "trajectory" for JointTrajectory of one point, "positions" for Float64MultiArray.
+    controller  where trajectories of the goal topic and streamed ones go: /CONTROLLER/joint_trajectory or
+                /CONTROLLER/commands; by default to topics below the node's own name.
+    margin      metres that streaming keeps from obstacles.
+    point_size  metres: radius of the points of a point cloud.
+    """
+
+    group: str = ""
+    link: str = ""
+    rate: float = 100.0
+    commands: str = "trajectory"
+    controller: str = ""
+    margin: float = 0.01
+    point_size: float = 0.02
+    velocity_scale: float = 1.0
+
+
+class RosNode(AbstractContextManager["RosNode"]):
+    """A node in the graph, over a transport."""
+
+    def __init__(
+        self, transport: Transport, robot: Robot, scene: Scene | None = None, options: NodeOptions | None = None
+    ):
+        self.transport, self.options = transport, options or NodeOptions()
+        if self.options.commands not in ("trajectory", "positions"):
+            raise InvalidInputError(f"commands are 'trajectory' or 'positions', not {self.options.commands!r}.")
+        self.world = World(robot, scene)
+        self.link = self.world.link(self.options.link, self.options.group)
+        self.services = Services(self.world, self._show_plan)
+        self.name = f"/{transport.node}"
+        self._publishers()
+        self._subscribe()
+        for name, (kind, handler) in self.services.table().items():
+            transport.serve(name, kind, handler)
+        self.streamer = Streamer(
+            self.world, self.link, self._send_step, rate=self.options.rate, margin=self.options.margin,
+            group=self.options.group, velocity_scale=self.options.velocity_scale,
+        )  # fmt: skip
+        self._log = _GraphLog(self._rosout, transport.node)
+        logging.getLogger("memetik").addHandler(self._log)
+
+    def close(self) -> None:
+        logging.getLogger("memetik").removeHandler(self._log)
+        self.streamer.close()
+        self.transport.close()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _publishers(self) -> None:
+        make, own = self.transport.publisher, self.name
+        where = f"/{self.options.controller.strip('/')}" if self.options.controller else own
+        self._trajectories = make(f"{where}/joint_trajectory", "trajectory_msgs/msg/JointTrajectory")
+        self._positions = make(f"{where}/commands", "std_msgs/msg/Float64MultiArray", STREAM)
+        self._display = make("/display_planned_path", "moveit_msgs/msg/DisplayTrajectory", LATCHED)
+        self._markers = make(f"{own}/markers", "visualization_msgs/msg/MarkerArray", LATCHED)
+        self._status = make(f"{own}/status", "diagnostic_msgs/msg/DiagnosticArray")
+        self._rosout = make("/rosout", "rcl_interfaces/msg/Log", Qos(transient_local=True, depth=1000))
+
+    def _subscribe(self) -> None:
+        take, own = self.transport.subscribe, self.name
+        world = self.world
+        take("/joint_states", "sensor_msgs/msg/JointState", world.take_joint_state, STREAM)
+        take("/tf", "tf2_msgs/msg/TFMessage", world.take_transforms, Qos(depth=100))
+        take("/tf_static", "tf2_msgs/msg/TFMessage", world.take_transforms, Qos(transient_local=True, depth=100))
+        take("/collision_object", "moveit_msgs/msg/CollisionObject", self._changes(apply_object))
+        take("/attached_collision_object", "moveit_msgs/msg/AttachedCollisionObject", self._changes(attach))
+        take("/planning_scene", "moveit_msgs/msg/PlanningScene", self._changes(apply_scene))
+        take(f"{own}/points", "sensor_msgs/msg/PointCloud2", self._take_cloud, SENSOR)
+        take(f"{own}/goal", "geometry_msgs/msg/PoseStamped", self._plan_to)
+        take(f"{own}/target_pose", "geometry_msgs/msg/PoseStamped", lambda message: self.streamer.take_pose(message))
+        take(f"{own}/target_twist", "geometry_msgs/msg/TwistStamped", lambda message: self.streamer.take_twist(message))
+
+    def _changes(self, apply: Callable[[Scene, Any, Any], None]) -> Callable[[Any], None]:
+        def take(message: Any) -> None:
+            with self.world.lock:
+                q = self.world.q()
+                apply(self.world.scene, message, lambda frame: self.world.frame(frame, q))
+
+        return take
+
+    def _take_cloud(self, message: Any) -> None:
+        q = self.world.q()
+        pose, points = self.world.frame(message.header.frame_id, q), cloud_points(message)
+        with self.world.lock:
+            if CLOUD in self.world.scene:
+                self.world.scene.remove(CLOUD)
+            if len(points):
+                self.world.scene.add_points(CLOUD, points, self.options.point_size, pose)
+
+    def _plan_to(self, message: Any) -> None:
+        """A goal: plan to it and send the trajectory."""
+        world = self.world
+        q = world.robot.clip(world.q())
+        base = world.robot.pose(world.robot.base, q)
+        target = base @ world.frame(message.header.frame_id, q) @ conversions.pose_matrix(message.pose)
+        self._markers.publish(markers.goal_markers(target, world.planning_frame))
+        fixed = world.others(self.options.group)
+        plan = plan_motion(
+            world.robot, [Pose(self.link, target)], scene=world.scene, start=q, fixed=fixed or None,
+            velocity_scale=self.options.velocity_scale,
+        )  # fmt: skip
+        if plan.trajectory is None or not plan.success:
+            logger.warning("no plan to the goal: %s. %s", plan.reason, plan.detail)
+            return
+        own = [name for name in world.robot.joint_names if name not in fixed]
+        self._trajectories.publish(
+            conversions.trajectory_message(only_joints(plan.trajectory, own), world.planning_frame)
+        )
+        self._show_plan(plan)
+
+    def _show_plan(self, plan: Plan) -> None:
+        if plan.trajectory is not None:
+            self._display.publish(display_trajectory(plan.robot, plan.trajectory))
+            self._markers.publish(markers.plan_markers(plan, self.link, self.world.planning_frame))
+
+    def _send_step(self, step: TrackerStep, note: str) -> None:
+        robot = self.world.robot
+        fixed = set(self.world.others(self.options.group))
+        index = [k for k, name in enumerate(robot.joint_names) if name not in fixed]
+        if self.options.commands == "positions":
+            self._positions.publish(message_class("std_msgs/msg/Float64MultiArray")(data=step.q[index].tolist()))
+        else:
+            point = conversions.JointTrajectoryPoint(
+                positions=step.q[index].tolist(), velocities=step.velocity[index].tolist(),
+                time_from_start=conversions.duration(2.0 / self.options.rate),
+            )  # fmt: skip
+            names = [robot.joint_names[k] for k in index]
+            self._trajectories.publish(conversions.JointTrajectory(joint_names=names, points=[point]))
+        status = tracking_status(step, time.time_ns())
+        if note:
+            status.status[0].level, status.status[0].message = 1, f"held back: {note}"
+        self._status.publish(status)
+
+
+class _GraphLog(logging.Handler):
+    """What memetik logs, on /rosout."""
+
+    def __init__(self, publisher: Any, name: str):
+        super().__init__(logging.INFO)
+        self._publisher, self._name, self._busy = publisher, name, threading.local()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if getattr(self._busy, "on", False):
+            return  # what sending a line logs
+        self._busy.on = True
+        try:
+            log = message_class("rcl_interfaces/msg/Log")
+            self._publisher.publish(log(
+                stamp=conversions.stamp(time.time_ns()), level=_LEVELS.get(record.levelno, 20), name=self._name,
+                msg=record.getMessage(), file=record.filename, function=record.funcName or "", line=record.lineno,
+            ))  # fmt: skip
+        except Exception:
+            self.handleError(record)
+        finally:
+            self._busy.on = False
+
+
+def wait_for_description(transport: Transport, timeout: float) -> Robot:
+    """The robot that /robot_description describes."""
+    found: list[str] = []
+    arrived = threading.Event()
+
+    def take(message: Any) -> None:
+        found.append(message.data)
+        arrived.set()
+
+    transport.subscribe("/robot_description", "std_msgs/msg/String", take, LATCHED)
+    if not arrived.wait(timeout):
+        raise InvalidInputError(f"nobody has published /robot_description within {timeout:g} s; name a robot instead.")
+    try:
+        return load_robot(found[-1])
+    except MemetikError as error:
+        raise InvalidInputError(f"/robot_description cannot be read: {error}") from None

@@ -1,0 +1,128 @@
+"""What a node needs of a transport: publish, subscribe, serve, call. Actions are made of these."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from memetik.errors import InvalidInputError, MemetikError
+from memetik.ros.messages import Message, decode
+from memetik.ros.rtps.discovery import Qos as Qos
+
+logger = logging.getLogger(__name__)
+
+RELIABLE = Qos()
+LATCHED = Qos(transient_local=True, depth=1)
+SENSOR = Qos(reliable=False, depth=5)
+STREAM = Qos(depth=200)
+
+Handler = Callable[[Any], Message]
+"""What answers a request: it is given the request and returns the response."""
+
+
+class TransportError(MemetikError):
+    """A transport is not there, or a peer does not answer."""
+
+
+class Publisher(Protocol):
+    def publish(self, message: Message) -> None:
+        """Send a message to all subscribers."""
+
+    @property
+    def subscribers(self) -> int:
+        """How many listen."""
+        ...
+
+
+class Client(Protocol):
+    def call(self, request: Message) -> Future[Any]:
+        """Ask a service; the future is its response."""
+        ...
+
+    def wait(self, timeout: float) -> bool:
+        """Whether the service is there, within `timeout` seconds."""
+        ...
+
+
+class Transport(AbstractContextManager["Transport"], Protocol):
+    """A node in the graph. Names of topics and services are absolute, types in full ("sensor_msgs/msg/JointState")."""
+
+    name: str
+    node: str
+
+    def publisher(self, topic: str, kind: str, qos: Qos = RELIABLE) -> Publisher: ...
+
+    def subscribe(self, topic: str, kind: str, callback: Callable[[Any], None], qos: Qos = RELIABLE) -> None: ...
+
+    def serve(self, name: str, kind: str, handler: Handler) -> None: ...
+
+    def client(self, name: str, kind: str) -> Client: ...
+
+    def close(self) -> None: ...
+
+
+class Dispatcher:
+    """Carries what arrives from a transport's own thread to callbacks: messages in their order in one thread, requests
+    in a few others. What callbacks raise is logged and never ends the transport."""
+
+    def __init__(self, workers: int = 4):
+        self._queue: queue.Queue[tuple[Callable[[Any], None], bytes, str] | None] = queue.Queue(maxsize=10_000)
+        self._pool = ThreadPoolExecutor(workers, "memetik service")
+        self._thread = threading.Thread(target=self._run, name="memetik messages", daemon=True)
+        self._thread.start()
+        self.dropped = 0
+        """Messages that were no messages, or for which there was no room."""
+
+    def message(self, callback: Callable[[Any], None], data: bytes, kind: str) -> None:
+        """A message for a callback."""
+        try:
+            self._queue.put_nowait((callback, data, kind))
+        except queue.Full:
+            self._drop(f"a {kind} was dropped: ten thousand messages wait already.")
+
+    def request(self, handler: Handler, data: bytes, kind: str, answer: Callable[[Message], None]) -> None:
+        """A request for a handler, whose response goes to `answer`."""
+        self._pool.submit(self._respond, handler, data, kind, answer)
+
+    def close(self) -> None:
+        self._queue.put(None)
+        self._thread.join(timeout=5.0)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _run(self) -> None:
+        while (item := self._queue.get()) is not None:
+            callback, data, kind = item
+            try:
+                callback(decode(data, kind))
+            except MemetikError as error:
+                self._drop(f"a {kind} was dropped: {error}")
+            except Exception:
+                logger.exception("a callback for %s failed", kind)
+
+    def _respond(self, handler: Handler, data: bytes, kind: str, answer: Callable[[Message], None]) -> None:
+        try:
+            request = decode(data, kind)
+        except MemetikError as error:
+            self._drop(f"a {kind} was dropped: {error}")
+            return
+        try:
+            answer(handler(request))
+        except Exception:
+            logger.exception("a service failed at a %s", kind)
+
+    def _drop(self, text: str) -> None:
+        self.dropped += 1
+        logger.warning("%s", text)
+
+
+def checked_name(name: str) -> str:
+    """An absolute name of the graph."""
+    parts = name.split("/")
+    if not name.startswith("/") or any(not part.replace("_", "").isalnum() or part[0].isdigit() for part in parts[1:]):
+        raise InvalidInputError(f"a name of the graph is like /arm/joint_states, not {name!r}.")
+    return name

@@ -1,0 +1,243 @@
+"""A peer on real rclpy, in an environment of its own: asks and reports one JSON object on its last line.
+
+python peer.py ik CALLS | graph | latched | stream SECONDS | decode | noop CALLS | controller | pymoveit2
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from rclpy.executors import MultiThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile
+
+
+def main() -> None:
+    what, rest = sys.argv[1], sys.argv[2:]
+    rclpy.init()
+    node = rclpy.create_node(f"peer_{what}")
+    print(json.dumps({"ik": ask_ik, "graph": look_at_graph, "latched": hear_description, "stream": hear_stream,
+                      "decode": decode_all, "noop": ask_noop, "serve": serve_noop, "controller": control,
+                      }[what](node, *rest)), flush=True)  # fmt: skip
+    os._exit(0)  # as a client that dies: no goodbye
+
+
+def asked(node: Any, client: Any, request: Any, timeout: float = 20.0) -> Any:
+    future = client.call_async(request)
+    rclpy.spin_until_future_complete(node, future, timeout_sec=timeout)
+    return future.result() if future.done() else None
+
+
+def quantiles(seconds: list[float]) -> dict[str, float]:
+    ordered = sorted(seconds)
+    return {"p50": ordered[len(ordered) // 2], "p99": ordered[int(0.99 * len(ordered))]}
+
+
+def ask_ik(node: Any, calls: str, poses: str, group: str, link: str) -> dict[str, Any]:
+    """Ask for the poses of a file, round and round; gives back all answers."""
+    from moveit_msgs.srv import GetPositionIK
+
+    client = node.create_client(GetPositionIK, "/compute_ik")
+    if not client.wait_for_service(timeout_sec=20.0):
+        return {"error": "the service is not there"}
+    rows = json.loads(Path(poses).read_text())
+    answers, seconds = [], []
+    for k in range(int(calls)):
+        index = k % len(rows)
+        request = GetPositionIK.Request()
+        request.ik_request.group_name, request.ik_request.ik_link_name = group, link
+        pose = request.ik_request.pose_stamped.pose
+        p, o = pose.position, pose.orientation
+        p.x, p.y, p.z, o.x, o.y, o.z, o.w = rows[index]
+        begin = time.perf_counter()
+        answer = asked(node, client, request)
+        if answer is None:
+            return {"stalled": k, "answers": answers}
+        seconds.append(time.perf_counter() - begin)
+        answers.append([index, answer.error_code.val, list(answer.solution.joint_state.position)])
+    return {"answers": answers, **quantiles(seconds)}
+
+
+def ask_noop(node: Any, calls: str) -> dict[str, Any]:
+    from std_srvs.srv import SetBool
+
+    client = node.create_client(SetBool, "/noop")
+    if not client.wait_for_service(timeout_sec=20.0):
+        return {"error": "the service is not there"}
+    seconds = []
+    for k in range(int(calls)):
+        begin = time.perf_counter()
+        answer = asked(node, client, SetBool.Request(data=k % 2 == 0))
+        if answer is None or answer.success == (k % 2 == 0):
+            return {"stalled": k}
+        seconds.append(time.perf_counter() - begin)
+    return {"calls": int(calls), **quantiles(seconds)}
+
+
+def serve_noop(node: Any) -> dict[str, Any]:
+    from std_srvs.srv import SetBool
+
+    def serve(request: Any, response: Any) -> Any:
+        response.success = not request.data
+        return response
+
+    node.create_service(SetBool, "/noop", serve)
+    print("serving", flush=True)
+    rclpy.spin(node)
+    return {}
+
+
+def look_at_graph(node: Any) -> dict[str, Any]:
+    end = time.monotonic() + 10.0
+    while time.monotonic() < end:
+        rclpy.spin_once(node, timeout_sec=0.1)
+        names = node.get_node_names()
+        services = dict(node.get_service_names_and_types())
+        if "memetik" in names and "/compute_ik" in services and "/get_planning_scene" in services:
+            break
+    info = node.get_publishers_info_by_topic("/display_planned_path")
+    return {
+        "nodes": names,
+        "services": services,
+        "topics": dict(node.get_topic_names_and_types()),
+        "publisher": [each.node_name for each in info],
+        "hash": [str(each.topic_type_hash) for each in info],
+    }
+
+
+def hear_description(node: Any) -> dict[str, Any]:
+    from std_msgs.msg import String
+
+    heard: list[int] = []
+    profile = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    node.create_subscription(String, "/robot_description", lambda m: heard.append(len(m.data)), profile)
+    end = time.monotonic() + 10.0
+    while not heard and time.monotonic() < end:
+        rclpy.spin_once(node, timeout_sec=0.1)
+    return {"heard": heard}
+
+
+def hear_stream(node: Any, seconds: str) -> dict[str, Any]:
+    """Count JointStates and how old they are when they arrive."""
+    from sensor_msgs.msg import JointState
+
+    heard: list[tuple[float, float]] = []
+
+    def take(message: Any) -> None:
+        age = time.time() - (message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
+        heard.append((message.position[0], age))
+
+    node.create_subscription(JointState, "/joint_states", take, QoSProfile(depth=200))
+    print("listening", flush=True)
+    end = time.monotonic() + float(seconds)
+    while time.monotonic() < end:
+        rclpy.spin_once(node, timeout_sec=0.1)
+    numbers = [int(number) for number, _ in heard]
+    missing = 0 if not numbers else numbers[-1] - numbers[0] + 1 - len(numbers)
+    return {"count": len(heard), "missing": missing, "in order": numbers == sorted(numbers),
+            **(quantiles([age for _, age in heard]) if heard else {})}  # fmt: skip
+
+
+def decode_all(node: Any, folder: str) -> dict[str, Any]:
+    """Read the messages that memetik wrote, and write them again: bytes of both, by the fields that were read."""
+    from importlib import import_module
+
+    from rclpy.serialization import deserialize_message, serialize_message
+
+    counts, wrong = 0, []
+    for file in sorted(Path(folder).glob("*.cdr")):
+        package, kind, name = file.stem.split("-")[0].split("+")
+        try:
+            if kind == "msg":
+                made = getattr(import_module(f"{package}.{kind}"), name)
+            elif kind == "srv":
+                service, _, part = name.rpartition("_")
+                made = getattr(getattr(import_module(f"{package}.{kind}"), service), part)
+            else:
+                continue
+        except (ImportError, AttributeError):
+            continue
+        read = deserialize_message(file.read_bytes(), made)
+        file.with_suffix(".back").write_bytes(serialize_message(read))
+        counts += 1
+        if deserialize_message(serialize_message(read), made) != read:
+            wrong.append(file.name)
+    return {"read": counts, "wrong": wrong}
+
+
+def control(node: Any, joints: str, start: str) -> dict[str, Any]:
+    """A joint_trajectory_controller stand-in: rclpy's own action server, splines, preemption, exact motion."""
+    from control_msgs.action import FollowJointTrajectory
+    from rclpy.action import ActionServer, CancelResponse, GoalResponse
+    from rclpy.callback_groups import ReentrantCallbackGroup
+    from sensor_msgs.msg import JointState
+
+    names = joints.split(",")
+    q = [float(value) for value in start.split(",")]
+    velocity = [0.0] * len(q)
+    lock = threading.Lock()
+    current: list[Any] = [None]
+    states = node.create_publisher(JointState, "/joint_states", 10)
+
+    def tick() -> None:
+        message = JointState(name=names)
+        message.header.stamp = node.get_clock().now().to_msg()
+        with lock:
+            message.position, message.velocity = list(q), list(velocity)
+        states.publish(message)
+
+    node.create_timer(0.01, tick)
+
+    def run(goal: Any) -> Any:
+        current[0] = goal
+        trajectory = goal.request.trajectory
+        index = [names.index(name) for name in trajectory.joint_names]
+        with lock:
+            points = [(0.0, [q[k] for k in index], [velocity[k] for k in index])]
+        points += [(p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec, list(p.positions), list(p.velocities))
+                   for p in trajectory.points]  # fmt: skip
+        begin, result, feedback = time.monotonic(), FollowJointTrajectory.Result(), FollowJointTrajectory.Feedback()
+        while True:
+            now = time.monotonic() - begin
+            place = sum(1 for point in points[1:-1] if point[0] <= now)
+            (t0, a, va), (t1, b, vb) = points[place], points[place + 1]
+            s, h = min(max((now - t0) / (t1 - t0), 0.0), 1.0), t1 - t0
+            with lock:
+                if current[0] is not goal:
+                    goal.abort()
+                    result.error_string = "replaced"
+                    return result
+                for j, k in enumerate(index):
+                    q[k] = ((2 * s**3 - 3 * s**2 + 1) * a[j] + (s**3 - 2 * s**2 + s) * h * va[j]
+                            + (-2 * s**3 + 3 * s**2) * b[j] + (s**3 - s**2) * h * vb[j])  # fmt: skip
+                    velocity[k] = (1 - s) * va[j] + s * vb[j]
+            feedback.joint_names = names
+            feedback.desired.time_from_start.sec = int(now)
+            feedback.desired.time_from_start.nanosec = int((now % 1.0) * 1e9)
+            goal.publish_feedback(feedback)
+            if goal.is_cancel_requested:
+                goal.canceled()
+                return result
+            if now >= points[-1][0]:
+                goal.succeed()
+                return result
+            time.sleep(0.005)
+
+    ActionServer(node, FollowJointTrajectory, "/arm_controller/follow_joint_trajectory", run,
+                 goal_callback=lambda _: GoalResponse.ACCEPT, cancel_callback=lambda _: CancelResponse.ACCEPT,
+                 callback_group=ReentrantCallbackGroup())  # fmt: skip
+    print("controlling", flush=True)
+    executor = MultiThreadedExecutor(4)
+    executor.add_node(node)
+    executor.spin()
+    return {}
+
+
+if __name__ == "__main__":
+    main()

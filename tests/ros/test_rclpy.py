@@ -1,0 +1,159 @@
+"""memetik's node beside real rclpy of Jazzy and Kilted with Fast DDS, each test in a network namespace of its own."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from namespaces import DISTRIBUTIONS, environment, ours, reason_to_skip, run, theirs
+from random_messages import random_message
+
+import memetik as mk
+from memetik.ros import conversions
+from memetik.ros.messages import decode, encode, type_names
+from memetik.ros.messages.definitions import catalogue
+from memetik.ros.messages.type_hash import type_hash
+
+pytestmark = pytest.mark.ros
+NODE = ours("-m memetik.cli ros panda --group panda_arm --transport dds")
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(params=DISTRIBUTIONS)
+def distribution(request: pytest.FixtureRequest) -> str:
+    reason = reason_to_skip(request.param)
+    if reason:
+        pytest.skip(reason)
+    return request.param
+
+
+def report_of(script: str, timeout: float = 120.0) -> dict[str, Any]:
+    done = run(script, timeout)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    assert lines, done.stdout[-2000:] + done.stderr[-4000:]
+    return json.loads(lines[-1])
+
+
+def poses_file(path: Path, count: int) -> tuple[Path, np.ndarray]:
+    robot, rng = mk.load_robot("panda"), np.random.default_rng(5)
+    poses = np.array([robot.pose("panda_hand_tcp", robot.random(rng)) for _ in range(count)])
+    rows = []
+    for pose in poses:
+        message = conversions.pose_message(pose)
+        p, o = message.position, message.orientation
+        rows.append([p.x, p.y, p.z, o.x, o.y, o.z, o.w])
+    path.write_text(json.dumps(rows))
+    return path, poses
+
+
+def check_answers(answers: list[Any], poses: np.ndarray) -> float:
+    """Each answer by Pinocchio's forward kinematics; gives back the share of successes."""
+    import pinocchio
+
+    robot = mk.load_robot("panda")
+    model = pinocchio.buildModelFromXML(robot.to_urdf())
+    data, frame = model.createData(), model.getFrameId("panda_hand_tcp")
+    solved = 0
+    for index, code, q in answers:
+        if code != 1:
+            continue
+        solved += 1
+        whole = pinocchio.neutral(model)
+        for name, value in zip(robot.joint_names, q, strict=True):
+            whole[model.joints[model.getJointId(name)].idx_q] = value
+        pinocchio.framesForwardKinematics(model, data, whole)
+        assert np.abs(data.oMf[frame].homogeneous - poses[index]).max() < 5e-5
+        assert robot.within_limits(np.array(q))
+    return solved / len(answers)
+
+
+def test_the_node_and_its_endpoints_are_in_the_graph(distribution: str):
+    report = report_of(f"{NODE} & sleep 3; {theirs(distribution, 'graph')}")
+    assert "memetik" in report["nodes"]
+    assert report["services"]["/compute_ik"] == ["moveit_msgs/srv/GetPositionIK"]
+    assert report["services"]["/plan_kinematic_path"] == ["moveit_msgs/srv/GetMotionPlan"]
+    assert report["topics"]["/memetik/goal"] == ["geometry_msgs/msg/PoseStamped"]
+    assert report["publisher"] == ["memetik"]
+    assert type_hash("moveit_msgs/msg/DisplayTrajectory").removeprefix("RIHS01_") in report["hash"][0]
+
+
+def test_ik_for_clients_that_come_die_and_return(distribution: str, tmp_path: Path):
+    path, poses = poses_file(tmp_path / "poses.json", 100)
+    client = theirs(distribution, f"ik 100 {path} panda_arm panda_hand_tcp")
+    done = run(f"{NODE} & sleep 2; for k in 1 2 3; do {client}; done", 180.0)
+    reports = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert len(reports) == 3, done.stderr[-3000:]
+    for report in reports:
+        assert "stalled" not in report
+        assert "error" not in report
+        assert len(report["answers"]) == 100
+        assert check_answers(report["answers"], poses) > 0.99
+
+
+def test_replies_survive_the_loss_of_packets(distribution: str):
+    server = ours(str(HERE / "lossy_server.py"), "0.05")
+    report = report_of(f"{server} & sleep 2; {theirs(distribution, 'noop 500')}", 180.0)
+    assert report.get("calls") == 500, report
+
+
+def test_a_late_subscriber_gets_the_description_in_fragments(distribution: str):
+    server = ours(str(HERE / "lossy_server.py"), "0.05")
+    report = report_of(f"{server} & sleep 2; {theirs(distribution, 'latched')}")
+    assert report["heard"] == [300_000]
+
+
+def test_a_stream_arrives_whole_and_in_order(distribution: str):
+    server = ours(str(HERE / "stream_server.py"), "1000", "8")
+    listener = theirs(distribution, "stream 6")
+    report = report_of(f"{server} & sleep 1; {listener}")
+    assert report["missing"] == 0
+    assert report["in order"]
+    assert report["count"] > 2000
+
+
+def test_real_rclpy_reads_what_memetik_writes_and_back(distribution: str, tmp_path: Path):
+    rng = random.Random(3)
+    written = {}
+    for name in type_names():
+        for k in range(3):
+            message = random_message(name, rng)
+            file = tmp_path / f"{name.replace('/', '+')}-{k}.cdr"
+            file.write_bytes(encode(message))
+            written[file.with_suffix(".back")] = message
+    report = report_of(theirs(distribution, f"decode {tmp_path}"))
+    assert not report["wrong"]
+    assert report["read"] > 250
+    backs = [file for file in written if file.exists()]
+    assert len(backs) == report["read"]
+    for file in backs:
+        assert decode(file.read_bytes(), written[file].TYPE) == written[file]
+
+
+def test_hashes_equal_those_that_the_generators_write(distribution: str):
+    known = {}
+    for file in environment(distribution).glob("share/*/*/*.json"):
+        for entry in json.loads(file.read_text()).get("type_hashes", []):
+            known[entry["type_name"]] = entry["hash_string"]
+    names = [name for name in (*type_names(), *(n for n in catalogue() if "/srv/" in n)) if name in known]
+    assert len(names) > 100
+    for name in names:
+        assert type_hash(name) == known[name], name
+
+
+def test_the_driver_follows_cancels_and_stops_through_the_action(distribution: str):
+    robot = mk.load_robot("panda")
+    start = ",".join(f"{value:.6f}" for value in robot.state("ready"))
+    controller = theirs(distribution, f"controller {','.join(robot.joint_names)} {start}")
+    report = report_of(f"{controller} & sleep 3; {ours(str(HERE / 'drive.py'))}")
+    assert report["by"] == "action"
+    assert report["success"], report
+    assert report["deviation"] < 0.05
+    assert report["cancelled"] == "cancelled"
+    assert report["at rest"]
+    assert report["off at cancel"] > 0.05
+    assert "limit" in report["too fast"]
+    assert "starts with joint" in report["elsewhere"]
