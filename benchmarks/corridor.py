@@ -2,8 +2,10 @@
 
     python benchmarks/corridor.py [--targets 500] [--repeats 100] [--runs 20] [--plots FOLDER]
 
-A Racer-5 with a plate of 0.35 x 0.1 m reaches down between two walls 0.3 m apart: roll pi, pitch 0, yaw free. Prints
-the share of random targets solved and the mean time of inverse kinematics; how many collision-free motions were planned
+A Racer-5 with a plate of 0.35 x 0.1 m reaches down between two walls 0.3 m apart: roll pi, pitch 0, yaw free. Targets
+are drawn over the whole gap, from wall to wall. Those count for which a sweep of yaw by `STEP`, with eaik's closed form
+and coal, knows a collision-free configuration; how many that are is printed. Prints
+the share of these targets solved and the mean time of inverse kinematics; how many collision-free motions were planned
 from the rest configuration, re-checked at 1 kHz by Pinocchio and coal; statistics of one target solved again and again
 from random configurations; and joint by joint what avoiding limits and small displacement do, as tables and plots.
 """
@@ -13,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from peers.analytic import eaik_arm
 from plans.problems import IndependentCheck, plain_urdf
 
 import memetik as mk
@@ -20,6 +23,12 @@ from memetik.bench.scenarios.surroundings import make_surroundings
 
 SOURCE_MS = 81.5
 """Mean time of the study that the scene is from, milliseconds."""
+
+STEP = np.radians(2.0)
+"""Of yaw in the sweep that tells which targets can be reached."""
+
+MIDDLE = 0.03
+"""Metres: targets that are no farther from the middle of the gap are told apart, as the plate has room there."""
 
 BAR = 300.0
 """How many times as fast inverse kinematics shall be on the mean."""
@@ -35,6 +44,24 @@ def within_a_turn(robot, seed, count):
     farther."""
     low, high = np.maximum(robot.lower, -np.pi), np.minimum(robot.upper, np.pi)
     return np.random.default_rng(seed).uniform(low, high, (count, robot.dof))
+
+
+def proved_reachable(robot, scene, points):
+    """Which points a sweep reaches: every yaw, every branch of eaik's closed form, limits, coal."""
+    arm, exact = eaik_arm(robot, robot.tip), mk.CollisionModel(robot, scene)
+    yaws = np.arange(-np.pi, np.pi, STEP)
+    found = np.zeros(len(points), dtype=bool)
+    for k, point in enumerate(points):
+        for yaw in yaws:
+            pose = mk.transform(point, rpy=(np.pi, 0.0, yaw))
+            branches = np.array(arm.calculate_IK(pose).Q).reshape(-1, robot.dof)
+            rows = np.mod(branches + np.pi, 2.0 * np.pi) - np.pi
+            rows = rows[((rows >= robot.lower) & (rows <= robot.upper)).all(axis=1)]
+            rows = [q for q in rows if np.abs(robot.pose(robot.tip, q) - pose).max() < 1e-6]
+            if rows and not np.asarray(exact.collides(np.array(rows))).all():
+                found[k] = True
+                break
+    return found
 
 
 def rest_configuration(robot, scene):
@@ -102,21 +129,20 @@ def repeats(robot, scene, point, count):
 def three_ways(robot, scene, point, rest, runs):
     """Configurations with the primary goals alone, with AvoidLimits, with MinimalDisplacement: {name: (runs, dof)}.
 
-    The first starts at random configurations, as nothing else asks for one; the others have time for their preference.
+    All start from the same random configurations; displacement counts from the rest configuration.
     """
     seeds = within_a_turn(robot, 9, 20 * runs)
     seeds = seeds[~mk.CollisionModel(robot, scene).collides(seeds)][:runs]
     ways = {
         "primary only": mk.Problem(robot, goals(robot), scene=scene),
         "with limits": mk.Problem(robot, goals(robot, mk.AvoidLimits()), scene=scene),
-        "with displacement": mk.Problem(robot, goals(robot, mk.MinimalDisplacement()), scene=scene),
+        "with displacement": mk.Problem(robot, goals(robot, mk.MinimalDisplacement(reference=rest)), scene=scene),
     }
     results = {}
     for name, problem in ways.items():
         rows = []
         for k in range(runs):
-            seed = rest if name == "with displacement" else seeds[k]
-            solution = problem.solve(point, seed=seed, rng=k, timeout=0.05)
+            solution = problem.solve(point, seed=seeds[k], rng=k, timeout=0.05)
             rows.append(solution.q)
         results[name] = np.array(rows)
     return results
@@ -171,17 +197,24 @@ def main():
     parser.add_argument("--robot", default="racer5_plate")
     options = parser.parse_args()
     robot = mk.load_robot(options.robot)
-    around = make_surroundings("Corridor", count=options.targets)
+    around = make_surroundings("Corridor", count=options.targets, low=(0.45, -0.15, 0.06), high=(0.75, 0.15, 0.16))
     scene, points = around.scene, around.metadata["points"]
     rest = rest_configuration(robot, scene)
+    reachable = proved_reachable(robot, scene, points[1:])
+    targets = points[1:][reachable]
+    print(f"targets over the whole gap of {around.metadata['gap']:g} m: {len(targets)} of {options.targets} are proved "
+          f"reachable, up to {np.abs(targets[:, 1]).max():.3f} m off its middle")  # fmt: skip
 
-    solved, seconds = all_targets(robot, scene, points[1:], rest)
+    solved, seconds = all_targets(robot, scene, targets, rest)
     mean, all_solved = seconds.mean() * 1e3, bool(solved.all())
     tail = np.percentile(seconds, 95) * 1e3
     print(f"inverse kinematics: {solved.sum()}/{len(solved)} targets, mean {mean:.4f} ms, p95 {tail:.3f} ms")
-    print(f"  the study's mean is {SOURCE_MS / mean:.0f} times as long")
-    planned, faults, seconds = motions(robot, scene, points[1:], rest)
-    print(f"motions: {planned}/{options.targets} planned, {len(faults)} faulty at 1 kHz, median "
+    middle = np.abs(targets[:, 1]) <= MIDDLE
+    print(f"  the study's mean is {SOURCE_MS / mean:.0f} times as long (goal {BAR:g})")
+    near = SOURCE_MS / (seconds[middle].mean() * 1e3)
+    print(f"  {middle.sum()} targets within {MIDDLE:g} m of the middle: {near:.0f} times as long")
+    planned, faults, seconds = motions(robot, scene, targets, rest)
+    print(f"motions: {planned}/{len(targets)} planned, {len(faults)} faulty at 1 kHz, median "
           f"{np.median(seconds) * 1e3:.2f} ms, p95 {np.percentile(seconds, 95) * 1e3:.1f} ms")  # fmt: skip
 
     count, errors, seconds, attempts, yaws = repeats(robot, scene, points[0], options.repeats)
@@ -203,7 +236,7 @@ def main():
         )
     if options.plots:
         plot(robot, rest, results, options.plots)
-    held = all_solved and planned == options.targets and not faults and SOURCE_MS / mean >= BAR
+    held = all_solved and planned == len(targets) and not faults and SOURCE_MS / mean >= BAR
     print("bars hold" if held else "A BAR DOES NOT HOLD")
     raise SystemExit(0 if held else 1)
 

@@ -66,9 +66,9 @@ for kind in kinds:
     poses = other_hand(configuration(kind), rng.uniform(0.92, 1.08, len(TIPS)))
     targets = {tip: pose[:3, 3] for tip, pose in poses.items()}
     targets |= {f"{tip} turn": pose[:3, :3] for tip, pose in poses.items()}
-    begin = time.perf_counter()
-    solution = problem.solve(targets, timeout=0.02, refine=0.002, approximate=True)
-    seconds.append(time.perf_counter() - begin)
+    begin = time.perf_counter(), time.process_time()
+    solution = problem.solve(targets, timeout=0.002, refine=0.0005, approximate=True)
+    seconds.append((time.perf_counter() - begin[0], time.process_time() - begin[1]))
     errors.append([np.linalg.norm(robot.pose(tip, solution.q)[:3, 3] - poses[tip][:3, 3]) for tip in TIPS])
     reached += solution.success
     examples.setdefault(kind, solution.q)
@@ -77,4 +77,5 @@ errors = np.array(errors)
 save_picture("05_grasps", robot, examples["precision"], azimuth=-0.6, elevation=0.3)
 print(f"{reached} of {GRASPS} grasps with all five tips within 0.1 mm; the others are the nearest there is")
 print(f"median distance of a tip {1e3 * np.median(errors):.4f} mm, mean {1e3 * errors.mean():.3f} mm")
-print(f"{1e3 * np.mean(seconds):.2f} ms a grasp (source: 2.1 ms)")
+wall, processor = 1e3 * np.mean(seconds, axis=0)
+print(f"{wall:.2f} ms a grasp (source: 2.1 ms), {processor:.2f} ms of processor time")

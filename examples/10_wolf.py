@@ -7,6 +7,8 @@ walk's own posture, so that its style survives.
 Run: python examples/10_wolf.py
 """
 
+import time
+
 import numpy as np
 from pictures import ball, save_animation
 
@@ -52,6 +54,7 @@ looking = mk.Problem(
         mk.MinimalDisplacement(weight=0.2),
     ],
 )
+GOAL_MS = 2.0  # a frame
 sneak, look, times, gaze = [], [], [], []
 for q in frames:
     paws_now = {paw: robot.pose(paw, q) for paw in paws}
@@ -64,10 +67,12 @@ for q in frames:
         (sneaking, {**paws_now, **lowered, "tail": tail}, sneak),
         (looking, paws_now, look),
     ):
-        solution = problem.solve(targets, seed=q, timeout=0.2, refine_evaluations=400)
+        begin = time.perf_counter(), time.process_time()
+        # For the tail and small displacements: 400 evaluations leave a fifth less of them, and take four times as long.
+        solution = problem.solve(targets, seed=q, timeout=0.2, refine_evaluations=50)
+        times.append((time.perf_counter() - begin[0], time.process_time() - begin[1]))
         assert solution.success, solution.explain()
         edited.append(solution.q)
-        times.append(solution.time)
     head = robot.pose("head", look[-1])
     to_box = (BOX - head[:3, 3]) / np.linalg.norm(BOX - head[:3, 3])
     gaze.append(np.degrees(np.arccos(np.clip(head[:3, 0] @ to_box, -1.0, 1.0))))
@@ -79,5 +84,7 @@ slip = max(
     for q, e in zip(frames + frames, sneak + look, strict=True)
     for paw in paws
 )
-print(f"{len(times)} frames, {1e3 * np.mean(times):.2f} ms each; paws within {1e6 * slip:.0f} um of the walk's")
+wall, processor = 1e3 * np.mean(times, axis=0)
+print(f"{len(times)} frames, {wall:.2f} ms each (goal: {GOAL_MS:g} ms), {processor:.2f} ms of processor time")
+print(f"paws within {1e6 * slip:.0f} um of the walk's")
 print(f"the gaze is within {max(gaze):.4f} degrees of the box")

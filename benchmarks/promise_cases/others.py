@@ -223,6 +223,60 @@ def counts_that_are_none() -> tuple[bool, str]:
     return refused == 4, f"{refused} of 4 refused"
 
 
+def bio1_wherever_the_origin_is() -> tuple[bool, str]:
+    """bio1 solves a floating humanoid as well at the origin as ten metres up."""
+    robot, solved = mk.load_robot("valkyrie").with_floating_base(), []
+    links = ("rightPalm", "leftPalm", "rightFoot", "leftFoot")
+    for height in (0.0, 10.0):
+        seed, count = np.array(robot.neutral), 0
+        seed[2] = height
+        for k in range(10):
+            q = robot.random(k)
+            q[:6] = np.random.default_rng(k).uniform(-0.2, 0.2, 6)
+            q[2] += height
+            goals = [mk.Pose(link, robot.pose(link, q)) for link in links]
+            count += mk.solve(robot, goals, method="bio1", seed=seed, rng=k, evaluations=400_000).success
+        solved.append(count)
+    return min(solved) >= 9, f"{solved[0]} of 10 at the origin, {solved[1]} of 10 ten metres up"
+
+
+def gd_is_bare() -> tuple[bool, str]:
+    """gd is stuck where gd_r goes on."""
+    robot = mk.load_robot("ur5")
+    problem = mk.Problem(robot, [mk.Pose(robot.tip)])
+    poses = robot.pose(robot.tip, robot.random(1, 20))
+    starts = [problem.solve(pose, seed=robot.neutral, method="gd", evaluations=50_000).restarts for pose in poses]
+    return max(starts) == 0, f"at most {max(starts)} restarts of gd"
+
+
+def explanations_speak_of_the_target() -> tuple[bool, str]:
+    """Targets at different places are explained with different distances."""
+    robot, seen = mk.load_robot("panda"), []
+    for x in (2.0, 4.0):
+        text = mk.solve(robot, [mk.Position("panda_hand", (x, 0.0, 0.333))], timeout=0.02).explain()
+        seen.append(text.split("at least ")[1].split(" from")[0])
+    return seen == ["2.000 m", "4.000 m"], " and ".join(seen)
+
+
+def collisions_and_soft_goals_are_explained() -> tuple[bool, str]:
+    """The pair in collision is named, and what soft goals are left with is told."""
+    robot, scene = mk.load_robot("panda"), mk.Scene()
+    scene.add_box("wall", (1.0, 1.0, 1.0), mk.transform((0.4, 0.0, 0.5)))
+    goals = [mk.Pose("panda_hand", mk.transform((0.4, 0.0, 0.5), rpy=(3.1, 0.0, 0.0))), mk.AvoidLimits()]
+    text = mk.solve(robot, goals, scene=scene, timeout=0.3).explain()
+    return "and 'wall')" in text and "Soft goals" in text, text.splitlines()[0]
+
+
+def touch_with_an_open_normal() -> tuple[bool, str]:
+    """Touch's normal may be given at each solve."""
+    robot = mk.load_robot("ur5").with_floating_base()
+    problem = mk.Problem(
+        robot, [mk.Touch(robot.tip if robot.link(robot.tip).collisions else "wrist_3_link", (0, 0, 0), None)]
+    )
+    solved = sum(problem.solve(np.array(normal), timeout=1.0).success for normal in ((0, 0, 1.0), (0, 1.0, 0)))
+    return solved == 2, f"{solved} of 2 solved"
+
+
 CASES: list[tuple[str, Case]] = [
     ("pictures: links listed child first, robots without joints", children_first),
     ("driver: a number that is not finite", driver_outlives_a_bad_number),
@@ -235,4 +289,9 @@ CASES: list[tuple[str, Case]] = [
     ("files: deep JSON", deep_json),
     ("files: a report of nothing", empty_report),
     ("files: solve_all with a batch, most=nan", counts_that_are_none),
+    ("methods: bio1 wherever the world's origin is", bio1_wherever_the_origin_is),
+    ("methods: gd is the bare descent", gd_is_bare),
+    ("goals: explain() speaks of the user's point", explanations_speak_of_the_target),
+    ("goals: explain() names the pair in collision, and soft goals", collisions_and_soft_goals_are_explained),
+    ("goals: Touch with an open normal", touch_with_an_open_normal),
 ]

@@ -26,12 +26,15 @@ class Bio1 {
     chosen_ = arena.take<int32_t>(b.elites);
     solution_ = arena.take<double>(n);
     best_ = arena.take<double>(n);
-    lbfgs_.layout(int(n), arena);
+    lbfgs_ = arena.take<Lbfgs>(b.elites);
+    for (int k = 0; k < b.elites; ++k) {
+      Lbfgs unplaced;
+      (arena.memory ? lbfgs_[k] : unplaced).layout(int(n), arena);
+    }
     workers_ = arena.take<Worker>(workers);
     for (int k = 0; k < workers; ++k) {
       Worker unplaced, &worker = arena.memory ? workers_[k] : unplaced;
       worker.fitness.layout(v, arena);
-      worker.lbfgs.layout(int(n), arena);
       worker.best = arena.take<double>(n);
     }
     if (!arena.memory) return;
@@ -91,7 +94,6 @@ class Bio1 {
   // What an elite needs to be exploited on a thread of its own.
   struct Worker {
     Fitness fitness;
-    Lbfgs lbfgs;
     IslandControl control;
     double *best;
     bool fine, inside;
@@ -112,6 +114,12 @@ class Bio1 {
     return end < size ? end : size;
   }
 
+  // What was learnt of the curvature belongs to a population; after an answer, so that it is the same whether elites
+  // were dealt with one after the other or at once.
+  void forget(const Run &run) {
+    for (int k = 0; k < run.o.own<Bio1Options>().elites; ++k) lbfgs_[k].forget();
+  }
+
   void go_to(Phase phase) {
     phase_ = phase;
     filled_ = 0;
@@ -120,6 +128,7 @@ class Bio1 {
   State give(Run &run) {
     double value;
     bool inside;
+    forget(run);
     if (!run.look<false>(solution_, value, inside)) return State::failed;
     return run.propose(solution_);
   }
@@ -158,6 +167,7 @@ class Bio1 {
       if (found_) return true;
     }
     if (filled_ < size) return true;
+    forget(run);
     settle(run);
     go_to(Phase::elites);
     return true;
@@ -202,11 +212,11 @@ class Bio1 {
     }
     for (int k = 0; k < run.o.own<Bio1Options>().population; ++k)
       individuals_[k].fitness = run.fitness.combine(run.v, individuals_[k].losses, true);
-    sort(individuals_, run.o.own<Bio1Options>().population, ByFitness{});
+    rank_all(run);
   }
 
-  // Ranks, extinction factors, and the best of all generations. True: there is a new one.
-  bool settle(Run &run) {
+  // Ranks, and the extinction factors that follow from them.
+  void rank_all(const Run &run) {
     const int size = run.o.own<Bio1Options>().population;
     sort(individuals_, size, ByFitness{});
     const double least = individuals_[0].fitness, most = individuals_[size - 1].fitness;
@@ -214,6 +224,12 @@ class Bio1 {
       const double rank = size > 1 ? double(k) / (size - 1) : 0.0;
       individuals_[k].extinction = most > 0 ? (individuals_[k].fitness + least * (rank - 1.0)) / most : 0.0;
     }
+  }
+
+  // Ranks, extinction factors, and the best of all generations. True: there is a new one.
+  bool settle(Run &run) {
+    const int size = run.o.own<Bio1Options>().population;
+    rank_all(run);
     int best = 0;
     double value = kInfinity;
     for (int k = 0; k < size; ++k) {
@@ -261,7 +277,7 @@ class Bio1 {
   bool exploit_next(Run &run) {
     Individual &elite = offspring_[filled_];
     bool inside;
-    if (!exploit(run, lbfgs_, individuals_[chosen_[filled_]], elite, inside)) return false;
+    if (!exploit(run, lbfgs_[filled_], individuals_[chosen_[filled_]], elite, inside)) return false;
     rate(run, filled_);
     note(run, elite, inside);
     if (++filled_ == run.o.own<Bio1Options>().elites) phase_ = Phase::offspring;
@@ -313,7 +329,7 @@ class Bio1 {
       worker.fine = true, worker.inside = false;
       if (self.is_over_before(k)) return;
       Run own{shared.run->v, shared.run->o, worker.control, worker.fitness};
-      worker.fine = exploit(own, worker.lbfgs, self.individuals_[self.chosen_[k]], self.offspring_[k], worker.inside);
+      worker.fine = exploit(own, self.lbfgs_[k], self.individuals_[self.chosen_[k]], self.offspring_[k], worker.inside);
       if (worker.inside) self.end_with(k);
     };
     first_inside_ = elites;
@@ -411,7 +427,7 @@ class Bio1 {
   int32_t first_inside_;
   int32_t filled_;  // individuals that the phase has dealt with; the offspring stand behind the elites
   bool found_, improved_;
-  Lbfgs lbfgs_;
+  Lbfgs *lbfgs_;  // one for each elite
   Worker *workers_;
 };
 

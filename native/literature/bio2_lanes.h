@@ -28,7 +28,11 @@ class Bio2 {
     slopes_ = arena.take<double>(groups_of(int(n) + 1) * kWidth);
     gradient_ = arena.take<double>(n);
     trial_ = arena.take<double>(n);
-    lbfgs_.layout(int(n), arena);
+    lbfgs_ = arena.take<Lbfgs>(b.species);
+    for (int s = 0; s < b.species; ++s) {
+      Lbfgs unplaced;
+      (arena.memory ? lbfgs_[s] : unplaced).layout(int(n), arena);
+    }
     if (!arena.memory) return;
     for (size_t k = 0; k < size_t(b.species + 1) * kept; ++k)
       individuals_[k] = {variables + 2 * k * n, variables + (2 * k + 1) * n, kInfinity};
@@ -38,7 +42,7 @@ class Bio2 {
     const Bio2Options &b = run.o.own<Bio2Options>();
     next_ = individuals_ + size_t(b.species) * b.population;
     for (int s = 0; s < b.species; ++s) {
-      species_[s] = {individuals_ + size_t(s) * b.population, kInfinity, true};
+      species_[s] = {individuals_ + size_t(s) * b.population, lbfgs_ + s, kInfinity, true};
       fill(run, species_[s], variables);
     }
   }
@@ -54,7 +58,7 @@ class Bio2 {
         if (!evolve(run, species, extrapolate)) return State::failed;
       Individual *members = species.members;
       for (int k = 0; k < b.elites && k < b.population; ++k)
-        if (!exploit(run, members[k], extrapolate)) return State::failed;
+        if (!exploit(run, species, members[k], extrapolate)) return State::failed;
       sort(members, b.population, ByFitness{});
       double value;
       bool inside;
@@ -80,6 +84,7 @@ class Bio2 {
 
   struct Species {
     Individual *members;
+    Lbfgs *lbfgs;  // what it learnt of the curvature lasts until the species is wiped out
     double fitness;
     bool improved;
   };
@@ -88,6 +93,7 @@ class Bio2 {
     for (int k = 0; k < run.o.own<Bio2Options>().population; ++k)
       for (int i = 0; i < run.n(); ++i)
         species.members[k].variables[i] = variables[i], species.members[k].momentum[i] = 0.0;
+    species.lbfgs->forget();
     species.fitness = kInfinity;
     species.improved = true;
   }
@@ -121,7 +127,7 @@ class Bio2 {
       }
       parents[lane] = members + first, others[lane] = members + second;
       set(scale, lane, mutation(random, b));
-      set(carried, lane, b.swarm ? double(child % 3) : 0.0);
+      set(carried, lane, b.swarm ? double(random.below(3)) : 0.0);
       set(mix, lane, child % 2 == 0 ? 0.2 : 0.0);
     }
     const auto of = [&](const Individual *const *which, double *Individual::*what, int i) {
@@ -224,12 +230,12 @@ class Bio2 {
 
   // Gradient descent with a line search: along the normalised numeric gradient, to the extremum of a parabola through
   // three near samples, or to where a line through them is zero.
-  bool exploit(Run &run, Individual &one, bool extrapolate) {
+  bool exploit(Run &run, Species &species, Individual &one, bool extrapolate) {
     const Bio2Options &b = run.o.own<Bio2Options>();
     const int n = run.n();
     if (b.local == LocalSearch::none) return true;
     if (b.local == LocalSearch::lbfgs)
-      return lbfgs_.minimize(run, extrapolate, true, one.variables, one.fitness, b.local_generations);
+      return species.lbfgs->minimize(run, extrapolate, true, one.variables, one.fitness, b.local_generations);
     constexpr double spacing = 1e-5;
     for (int generation = 0; generation < b.local_generations; ++generation) {
       if (generation == 0 && !differentiate(run, one.variables, extrapolate)) return false;
@@ -299,7 +305,7 @@ class Bio2 {
   Lane *child_variables_, *child_momentum_;
   double *fitness_, *slopes_, *gradient_, *trial_;
   int32_t *order_;
-  Lbfgs lbfgs_;
+  Lbfgs *lbfgs_;  // one for each species
 };
 
 }  // namespace MEMETIK_ARCH

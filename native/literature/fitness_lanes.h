@@ -23,7 +23,9 @@ class Fitness {
     weights = arena.take<double>(v.term_count);
     targets_ = arena.take<Quaternion>(v.term_count);
     chains_ = arena.take<double>(v.term_count);
-    roots_ = arena.take<double>(size_t(3) * v.term_count);
+    fixed_roots_ = arena.take<Vector3>(v.term_count);
+    roots_ = arena.take<int32_t>(v.term_count);
+    of_base_ = arena.take<uint8_t>(v.variable_count);
     losses_ = arena.take<Lane>(v.term_count);
   }
 
@@ -34,6 +36,7 @@ class Fitness {
     extrapolation.start(v);
     extrapolates_ = v.body_count == 0;
     hard_terms_ = 0;
+    for (int i = 0; i < v.variable_count; ++i) of_base_[i] = 0;
     for (int t = 0; t < v.term_count; ++t) {
       const Term &term = v.terms[t];
       weights[t] = 1.0;
@@ -126,23 +129,49 @@ class Fitness {
 
   const FitnessOptions &options() const { return options_; }
   double chain(int t) const { return chains_[t]; }
-  const double *root(int t) const { return roots_ + 3 * t; }
+  // Where the root of a point's chain is: with a free base it moves.
+  Vector3 root(int t) const { return roots_[t] < 0 ? fixed_root(t) : e.axes[roots_[t]].p; }
+  // Whether a variable moves a free base.
+  bool is_of_base(int variable) const { return of_base_[variable]; }
+  // Whether a term counts by the angle between where a link looks and where it should.
+  bool looks_by_angle(const ProblemView &v, int t) const {
+    return options_.normalized && v.terms[t].kind == TermKind::look_at && v.terms[t].loss == Loss::square;
+  }
 
  private:
-  // Length of the path from the root to the point, and where the root is.
+  static double length(const double *p) { return __builtin_sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]); }
+
+  // Length of the path from the root to the point, and which axis carries the root: the last one of a free base, which
+  // slides in two or three directions, or that which stands on the ground.
   void measure_chain(const ProblemView &v, int t) {
     const LinkPoint &point = v.frames[v.terms[t].frame];
-    const auto length = [](const double *p) { return __builtin_sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]); };
     chains_[t] = length(point.placement.p);
-    roots_[3 * t] = roots_[3 * t + 1] = roots_[3 * t + 2] = 0;
+    roots_[t] = -1;
+    fixed_roots_[t] = zero3();
     for (int a = point.axis; a >= 0; a = v.axes[a].axis.parent) {
       const Axis &axis = v.axes[a].axis;
       if (axis.parent >= 0)
         chains_[t] += length(axis.placement.p);
       else
-        for (int k = 0; k < 3; ++k) roots_[3 * t + k] = axis.placement.p[k];
+        fixed_roots_[t] = vector(axis.placement.p);
     }
+    int slides = 0;
+    for (int a = point.axis; a >= 0; a = v.axes[a].axis.parent) {
+      // Axes of one joint lie in one place: a run of them from the ground on.
+      int last = a, sliding = 0;
+      for (int b = a; b >= 0; b = v.axes[b].axis.parent) {
+        sliding += v.axes[b].axis.prismatic;
+        if (v.axes[b].axis.parent >= 0 && length(v.axes[b].axis.placement.p) > 0) last = -1;
+      }
+      if (last < 0 || sliding < 2) continue;
+      roots_[t] = a, slides = sliding;
+      break;
+    }
+    for (int a = roots_[t]; slides && a >= 0; a = v.axes[a].axis.parent)
+      if (v.axes[a].axis.variable >= 0) of_base_[v.axes[a].axis.variable] = 1;
   }
+
+  Vector3 fixed_root(int t) const { return fixed_roots_[t]; }
 
   Lane exact_loss(const ProblemView &v, int t) {
     const Term &term = v.terms[t];
@@ -188,8 +217,13 @@ class Fitness {
   Lane other_loss(const ProblemView &v, int t) const {
     const Term &term = v.terms[t];
     const Lane square = (1.0 / (term.weight * term.weight)) * e.term_cost[t];
+    if (looks_by_angle(v, t)) {  // |r| is the distance of two unit vectors, twice the sine of half their angle
+      const Lane sine = 0.5 * sqrt(min(square, Lane(4.0)));
+      const Lane angle = 2.0 * atan2(sine, sqrt(max(1.0 - sine * sine, Lane(0.0))));
+      return (options_.rotation_scale * options_.rotation_scale) * (angle * angle);
+    }
     if (!options_.normalized || term.kind != TermKind::point) return square;
-    const Vector3 from_root = e.points[term.frame].p - vector(roots_ + 3 * t);
+    const Vector3 from_root = e.points[term.frame].p - root(t);
     const Lane d = sqrt(square), reach = norm(from_root);
     return (9.869604401089358 * square) / max((Lane(chains_[t]) + d) * (reach + d), Lane(1e-12));
   }
@@ -244,7 +278,10 @@ class Fitness {
   EvaluationInput input_;
   double *buffer_;
   Quaternion *targets_;
-  double *chains_, *roots_;
+  double *chains_;
+  Vector3 *fixed_roots_;
+  int32_t *roots_;
+  uint8_t *of_base_;
   Lane *losses_;
   bool extrapolates_;
   int32_t hard_terms_;

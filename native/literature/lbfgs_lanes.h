@@ -33,17 +33,30 @@ class Lbfgs {
     return fine;
   }
 
+  // The pairs of steps and changes of the gradient are kept from call to call, as the source keeps them from generation
+  // to generation, until this.
+  void forget() { stored_ = oldest_ = 0; }
+
   bool improved;
 
  private:
   static constexpr int kMemory = 6, kTrials = 8;
+
+  // Whatever way a descent ends, what it learnt is kept.
+  struct Keeper {
+    Lbfgs &self;
+    const int &stored, &oldest;
+    ~Keeper() { self.stored_ = stored, self.oldest_ = oldest; }
+  };
+
   static constexpr double kLongest = 1.5;
 
   bool descend(Run &run, bool extrapolate, bool numeric, double *variables, double &value, int iterations,
                int64_t evaluations) {
     const int n = run.n();
     const int64_t begin = run.c.counts.evaluations;
-    int stored = 0, oldest = 0;
+    int stored = stored_, oldest = oldest_;
+    const Keeper keeper{*this, stored, oldest};
     if (!differentiate(run, extrapolate, numeric, variables, value, gradient_)) return false;
     for (int iteration = 0; iteration < iterations; ++iteration) {
       if (evaluations >= 0 && run.c.counts.evaluations - begin >= evaluations) return true;
@@ -133,8 +146,10 @@ class Lbfgs {
       double by_reach = 0, reach = 0, offset[3] = {0, 0, 0};
       if (term.kind == TermKind::rotation)
         slope = rotation_slope(f.options(), norm) / (term.weight * term.weight);
+      else if (f.looks_by_angle(v, t))
+        slope = look_slope(f.options(), norm) / (term.weight * term.weight);
       else if (f.options().normalized && term.kind == TermKind::point) {
-        const Vector3 from = f.e.points[term.frame].p - vector(f.root(t));
+        const Vector3 from = f.e.points[term.frame].p - f.root(t);
         offset[0] = get(from.x, 0), offset[1] = get(from.y, 0), offset[2] = get(from.z, 0);
         reach = __builtin_sqrt(offset[0] * offset[0] + offset[1] * offset[1] + offset[2] * offset[2]);
         const double d = norm, a = f.chain(t) + d, r = reach + d, pi2 = 9.869604401089358;
@@ -147,13 +162,16 @@ class Lbfgs {
         factor = f.weights[t] * term.weight / (f.hard_terms() * 2.0 * (loss > 1e-24 ? __builtin_sqrt(loss) : 1e-12));
       const double *target = f.input().data + term.data;
       for (int k = 0; k < term.rows; ++k) {
-        double along = slope * get(f.e.residual[term.row + k], 0);
+        const double along = slope * get(f.e.residual[term.row + k], 0);
+        double outwards = 0;
         if (by_reach != 0)  // rows of a point are in the target's axes
-          along +=
+          outwards =
               by_reach / term.weight * (target[k] * offset[0] + target[3 + k] * offset[1] + target[6 + k] * offset[2]);
         for (int i = 0; i < term.variable_count; ++i) {
           const int at = v.term_variables[term.variables + i];
-          gradient[at] += factor * along * get(f.e.jacobian[size_t(term.row + k) * run.n() + at], 0);
+          // A free base takes the root along: the reach from it stays as it is.
+          const double whole = f.is_of_base(at) ? along : along + outwards;
+          gradient[at] += factor * whole * get(f.e.jacobian[size_t(term.row + k) * run.n() + at], 0);
         }
       }
     }
@@ -176,6 +194,13 @@ class Lbfgs {
         return scale * 2.0 * ratio / (cosine > 1e-6 ? cosine : 1e-6);
       }
     }
+  }
+
+  // The same for the square of the angle between two unit vectors, of which |r| is the distance.
+  static double look_slope(const FitnessOptions &o, double norm) {
+    const double sine = norm < 2 ? 0.5 * norm : 1.0, cosine = __builtin_sqrt(1 - sine * sine);
+    const double ratio = sine > 1e-6 ? __builtin_asin(sine) / sine : 1.0;
+    return o.rotation_scale * o.rotation_scale * 2.0 * ratio / (cosine > 1e-6 ? cosine : 1e-6);
   }
 
   void find_direction(const Run &run, const double *variables, int stored, int oldest) {
@@ -213,6 +238,7 @@ class Lbfgs {
   }
 
   bool squared_;
+  int stored_ = 0, oldest_ = 0;
   double *steps_, *changes_, *gradient_, *next_gradient_, *direction_, *trials_, *values_;
 };
 

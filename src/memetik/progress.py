@@ -1,8 +1,9 @@
-"""Progress on a terminal: bars and status lines on standard error, and nothing where that is a file or a pipe."""
+"""Progress on standard error: bars and status lines on a terminal, now and then a line where it is a file or a pipe."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 Item = TypeVar("Item")
+
+LINE_SECONDS = 10.0
+"""Between two lines of progress where nobody watches."""
 
 Advance = Callable[[float], None]
 """Moves a bar on by an amount."""
@@ -24,8 +28,11 @@ def is_shown() -> bool:
 @contextmanager
 def progress_bar(what: str, total: float, *, shown: bool = True) -> Iterator[Advance]:
     """A bar for the length of a `with` block; more than the total moves the total."""
-    if not (shown and is_shown()):
+    if not shown:
         yield lambda amount: None
+        return
+    if not is_shown():
+        yield _Lines(what, total).advance
         return
     with bars() as progress:
         task = progress.add_task(what, total=total)
@@ -36,6 +43,21 @@ def progress_bar(what: str, total: float, *, shown: bool = True) -> Iterator[Adv
                 progress.update(task, total=2.0 * progress.tasks[0].completed)
 
         yield advance
+
+
+class _Lines:
+    """Progress for a log: a line every LINE_SECONDS, so that what is quickly done says nothing."""
+
+    def __init__(self, what: str, total: float):
+        self._what, self._total, self._done = what, total, 0.0
+        self._said = time.monotonic()
+
+    def advance(self, amount: float) -> None:
+        self._done += amount
+        now = time.monotonic()
+        if now - self._said >= LINE_SECONDS:
+            self._said = now
+            print(f"{self._what}: {self._done:g} of {max(self._total, self._done):g}", file=sys.stderr, flush=True)
 
 
 def track(items: Sequence[Item], what: str, *, shown: bool = True) -> Iterator[Item]:
@@ -91,6 +113,7 @@ class TerminalRunProgress(RunProgress):
     def __init__(self) -> None:
         self._bars = bars("{task.completed}/{task.total}") if is_shown() else None
         self._search = self._solving = None
+        self._lines: _Lines | None = None
 
     def __enter__(self) -> TerminalRunProgress:
         if self._bars is not None:
@@ -113,10 +136,14 @@ class TerminalRunProgress(RunProgress):
             if self._search is not None:
                 self._bars.remove_task(self._search)
             self._solving = self._bars.add_task("solving", total=total)
+        else:
+            self._lines = _Lines("solving", total)
 
     def advance(self, label: str) -> None:
         if self._bars is not None and self._solving is not None:
             self._bars.update(self._solving, advance=1, description=f"solving: {label:20.20}")
+        elif self._lines is not None:
+            self._lines.advance(1)
 
     def say(self, text: str) -> None:
         if self._bars is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -180,3 +180,17 @@ def test_a_preset_is_plain_json(tmp_path: Path) -> None:
     data = json.loads((tmp_path / "p.json").read_text())
     assert data["schema"].startswith("memetik.method/")
     assert data["parameters"] == {"population": 3}
+
+
+@pytest.mark.parametrize("name", ["memetic", "bio1", "bio2_memetic", "bio1_ros", "pick", "de", "pso", "ga", "gd_c"])
+def test_every_end_of_a_range_is_taken_by_its_method(name):
+    method = method_named(name)
+    for parameter, found in space_of(method).items():
+        for end in (found.low, found.high) if isinstance(found, Range) else found.values:
+            assert getattr(replace(method, **{parameter: end}), parameter) == end
+
+
+def test_exponents_of_mutations_stay_exponents():
+    space = space_of(method_named("bio2"))
+    assert space["mutation_high"].high <= 60
+    assert space["mutation_low"].high <= space["mutation_high"].low

@@ -144,24 +144,6 @@ def test_demo_solves_on_five_robots():
     assert data["tank"]["solved"] == data["tank"]["targets"] == 100
 
 
-def test_the_program_alone_shows_three_things_to_try_that_are_verbs():
-    told = run()
-    assert told.returncode == 0
-    from memetik.cli.app import VERBS
-
-    named = [line.split()[1] for line in told.stdout.splitlines() if line.startswith("  memetik ")]
-    assert len(named) == 3
-    assert set(named) <= set(VERBS)
-    assert max(map(len, told.stdout.splitlines())) <= 80
-
-
-def test_the_version_is_told_with_what_a_report_needs():
-    told = run("--version")
-    assert told.returncode == 0
-    assert told.stdout.startswith(f"memetik {mk.__version__}\n")
-    assert np.__version__ in told.stdout
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_an_output_that_is_full_is_a_sentence(options):
@@ -185,3 +167,21 @@ def test_json_that_is_nested_too_deeply_is_a_sentence(tmp_path):
         assert done.returncode == 2
         assert "nested too deeply" in done.stderr
         assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_program_alone_shows_three_things_to_try_that_are_verbs():
+    told = run()
+    assert told.returncode == 0
+    from memetik.cli.app import VERBS
+
+    named = [line.split()[1] for line in told.stdout.splitlines() if line.startswith("  memetik ")]
+    assert len(named) == 3
+    assert set(named) <= set(VERBS)
+    assert max(map(len, told.stdout.splitlines())) <= 80
+
+
+def test_the_version_is_told_with_what_a_report_needs():
+    told = run("--version")
+    assert told.returncode == 0
+    assert told.stdout.startswith(f"memetik {mk.__version__}\n")
+    assert np.__version__ in told.stdout

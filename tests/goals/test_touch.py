@@ -201,3 +201,19 @@ def test_errors_say_what_is_wrong() -> None:
         repr(mk.Touch("foot", (0, 0, 1), "z", name="step"))
         == "Touch('foot', name='step', point=[0., 0., 1.], normal=[0., 0., 1.])"
     )
+
+
+def test_the_normal_and_the_point_may_be_given_at_each_solve() -> None:
+    robot = carrier(Sphere(0.05))
+    rng = np.random.default_rng(11)
+    turned = mk.Problem(robot, [mk.Touch("body", (0.1, 0.0, 0.2), None, name="wall")])
+    placed = mk.Problem(robot, [mk.Touch("body", None, None, name="wall")])
+    for _ in range(10):
+        pose = random_pose(rng)
+        point, normal = pose[:3, 3], pose[:3, 2]
+        solution = placed.solve({"wall": pose})
+        assert solution.success
+        assert (solution.q[:3] - point) @ normal - 0.05 == pytest.approx(HALF, abs=HALF)
+        solution = turned.solve(3.0 * normal)
+        assert solution.success
+        assert (solution.q[:3] - (0.1, 0.0, 0.2)) @ normal - 0.05 == pytest.approx(HALF, abs=HALF)

@@ -333,3 +333,25 @@ def test_most_of_what_is_too_far_away_or_beyond_limits_is_proved():
             proved += solution.reason in (OUT_OF_REACH, LIMITS)
     assert total > 30
     assert proved == total
+
+
+def test_an_explanation_speaks_of_the_point_that_the_goal_is_on():
+    robot = mk.load_robot("panda")
+    for x in (2.0, 4.0):
+        text = failed(robot, Position("panda_hand", (x, 0.0, 0.333))).explain()
+        assert f"at least {x:.3f} m from (0.000, 0.000, 0.333) on the axis of joint 'panda_joint1'" in text
+
+
+def test_a_collision_is_explained_with_its_pair():
+    robot, scene = mk.load_robot("panda"), mk.Scene()
+    scene.add_box("wall", (1.0, 1.0, 1.0), mk.transform((0.4, 0.0, 0.5)))
+    goal = Pose("panda_hand", mk.transform((0.4, 0.0, 0.5), rpy=(3.1, 0.0, 0.0)))
+    solution = solve(robot, [goal], scene=scene, timeout=0.2)
+    assert solution.reason == "in collision"
+    assert "and 'wall')." in solution.explain().splitlines()[0]
+
+
+def test_soft_goals_are_part_of_an_explanation():
+    robot = mk.load_robot("panda")
+    solution = solve(robot, [Position("panda_hand", (0.4, 0.0, 0.5)), mk.AvoidLimits()])
+    assert "Soft goals are left with 'avoidlimits' at " in solution.explain()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -594,3 +594,15 @@ def test_unknown_names_are_refused(panda: mk.Robot) -> None:
 def test_wrong_options_are_refused(panda: mk.Robot, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         Tracker(Problem(panda, [Pose("panda_hand")]), **options)
+
+
+def test_joints_without_velocity_limits_are_told(caplog):
+    robot = mk.load_robot("panda")
+    joints = [replace(one, velocity=()) if one.name == "panda_joint3" else one for one in robot.description.joints]
+    bare = mk.Robot(replace(robot.description, joints=tuple(joints)))
+    problem = mk.Problem(bare, [mk.Pose("panda_hand")])
+    assert mk.Tracker(problem).unlimited == ("panda_joint3",)
+    assert "no velocity limit is stated for panda_joint3" in caplog.text
+    caplog.clear()
+    assert mk.Tracker(mk.Problem(robot, [mk.Pose("panda_hand")])).unlimited == ()
+    assert not caplog.text

@@ -26,7 +26,7 @@ Node = dict[int, np.ndarray]
 """A point or direction: its coordinates (3,) in each link that it belongs to. Link 0 is the reference, link k comes
 after joint k."""
 
-_BESIDE = tuple(sign * axis for axis in np.eye(3)[:2] for sign in (1.0, -1.0))
+BESIDE = tuple(sign * axis for axis in np.eye(3)[:2] for sign in (1.0, -1.0))
 
 MOST_COMPARED = 48
 """Up to so many nodes all pairs are bounded from both sides; more of them only from above, by adding up."""
@@ -90,7 +90,7 @@ def point_nodes(chain: Chain) -> list[Node]:
     frame's origin."""
     heights = _node_heights(chain)
     first = chain.fixed[0]
-    nodes: list[Node] = [{0: first[:3, :3] @ beside + first[:3, 3]} for beside in _BESIDE]
+    nodes: list[Node] = [{0: first[:3, :3] @ beside + first[:3, 3]} for beside in BESIDE]
     for k, joint in enumerate(chain.joints, start=1):
         for height in heights[k - 1]:
             here = np.array([0.0, 0.0, height])
@@ -103,7 +103,7 @@ def point_nodes(chain: Chain) -> list[Node]:
 def direction_nodes(chain: Chain, vectors: Sequence[np.ndarray]) -> list[Node]:
     """Directions of the chain: across its first axis, those of its axes, both ways, and at last some `vectors` of the
     frame."""
-    nodes: list[Node] = [{0: chain.fixed[0][:3, :3] @ beside} for beside in _BESIDE]
+    nodes: list[Node] = [{0: chain.fixed[0][:3, :3] @ beside} for beside in BESIDE]
     for k in range(1, len(chain.joints) + 1):
         for z in (np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, -1.0])):
             nodes.append({k - 1: chain.fixed[k - 1][:3, :3] @ z, k: z})
@@ -178,7 +178,7 @@ def _bounds(
 
 def _add_up(upper: np.ndarray, edges: Sequence[tuple[int, int]]) -> None:
     """Shortest ways from the nodes of the reference to all others; edges come in the order of the links."""
-    for start in range(len(_BESIDE) + 2):
+    for start in range(len(BESIDE) + 2):
         row = upper[start]
         for i, j in edges:
             length = upper[i, j]

@@ -49,6 +49,7 @@ def explain(solution: Solution) -> str:
     about = _joints_at_limits(solution)
     if clipped := ", ".join(map(repr, solution.clipped)):
         about.append(f"The seed was outside the limits of {clipped} and was moved to the nearest value within.")
+    about += _soft_goals(solution)
     about.append(_search(solution))
     if solution.success:
         return "\n".join(lines + about)
@@ -65,7 +66,9 @@ def _heading(solution: Solution) -> str:
     if solution.reason == APPROXIMATE:
         return "Not solved: this is the nearest configuration that was found."
     if not solution.success:
-        return f"Not solved: {solution.reason}."
+        pairs = _touching(solution) if solution.reason == IN_COLLISION else []
+        which = f" ({pairs[0][0]!r} and {pairs[0][1]!r})" if pairs else ""
+        return f"Not solved: {solution.reason}{which}."
     problem, parts = solution.problem, dict[int, list[str]]()
     for term, error in zip(problem.terms, np.asarray(solution.outcome.errors).tolist(), strict=True):
         if term.spec.priority == HARD:
@@ -94,8 +97,24 @@ def _misses(solution: Solution, hard: HardTerms) -> list[str]:
     return [f"The best configuration found misses {names[goal]!r}: {', '.join(own)}." for goal, own in parts.items()]
 
 
+def _soft_goals(solution: Solution) -> list[str]:
+    """How far soft goals are from what they ask for."""
+    problem, parts = solution.problem, dict[int, list[str]]()
+    for term, error in zip(problem.terms, np.asarray(solution.outcome.errors).tolist(), strict=True):
+        if term.spec.priority > HARD:
+            parts.setdefault(term.spec.goal, []).append(f"{term.label} {_quantity(error, term.unit)}")
+    left = [f"{problem.goal_names[goal]!r} at {' and '.join(own)}" for goal, own in parts.items()]
+    return [f"Soft goals are left with {', '.join(left)}."] if left else []
+
+
 def _contacts(solution: Solution) -> list[str]:
     """What touches what in the best configuration found."""
+    found = [f"{first!r} and {second!r} ({_quantity(depth, 'm')} deep)" for first, second, depth in _touching(solution)]
+    return [f"In the best configuration found these touch: {', '.join(found[:MOST_CONTACTS])}."] if found else []
+
+
+def _touching(solution: Solution) -> list[tuple[str, str, float]]:
+    """Pairs in contact in the best configuration found, with depths, the deepest first."""
     problem = solution.problem
     try:
         model: Any = problem.external_checker if problem.collision_context is None else problem.collision_context.exact
@@ -107,8 +126,7 @@ def _contacts(solution: Solution) -> list[str]:
     for contact in model.contacts(solution.q):
         pair = (contact.first, contact.second)
         deepest[pair] = max(contact.depth, deepest.get(pair, 0.0))
-    found = [f"{first!r} and {second!r} ({_quantity(d, 'm')} deep)" for (first, second), d in deepest.items()]
-    return [f"In the best configuration found these touch: {', '.join(found[:MOST_CONTACTS])}."] if found else []
+    return sorted(((*pair, depth) for pair, depth in deepest.items()), key=lambda one: -one[2])
 
 
 def _turned_away_by_contact(solution: Solution) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from memetik._core import TermKind
 from memetik.solve.chain_bounds import (
+    BESIDE,
     Bounds,
     Chain,
     Node,
@@ -33,8 +34,7 @@ MOST_TURNING = 16
 """Chains of more joints can turn their links in any direction, as far as angles between axes tell."""
 
 _SENTENCES = {
-    "m": "what moves with joint {1!r} would have to be {needed} from the axis of joint {0!r}, and every configuration "
-    "keeps it {possible} away",
+    "m": "{what} would have to be {needed} from {place}, and every configuration keeps it {possible} away",
     "rad": "what turns with joint {1!r} would have to make an angle of {needed} with the axis of joint {0!r}, and "
     "every configuration keeps it {possible}",
 }
@@ -189,6 +189,14 @@ def _distance_proof(chain: Chain, demands: _Demands, reason: str, names: tuple[s
     return _contradiction(nodes, bounds, wanted, reason, names, "m")
 
 
+def _in_words(nodes: list[Node], start: int, end: int, names: tuple[str, str]) -> dict[str, str]:
+    """What a contradiction between two points of a chain is about."""
+    what = "the point that the goal is on" if end == len(nodes) - 1 else f"a point on the axis of joint {names[1]!r}"
+    place = "({:.3f}, {:.3f}, {:.3f})".format(*(nodes[start][0] + 0.0))
+    side = "beside" if start < len(BESIDE) else "on" if start < len(nodes) - 1 else "off"
+    return {"what": what, "place": f"{place} {side} the axis of joint {names[0]!r}"}
+
+
 def _angle_proof(chain: Chain, demands: _Demands, reason: str, names: tuple[str, str]) -> Proof | None:
     if len(chain.joints) > MOST_TURNING:
         return None
@@ -229,11 +237,12 @@ def _contradiction(
     names: tuple[str, str],
     unit: str,
 ) -> Proof | None:
-    for start, node in enumerate(nodes):
-        if 0 not in node:
-            continue
-        for end, term, ranges in wanted:
-            least, most = ranges(node[0])
+    # What the goal itself is on says more than points that only its rotation places, and points of the first axis more
+    # than those beside it.
+    starts = sorted((k for k, node in enumerate(nodes) if 0 in node), key=lambda k: k < len(BESIDE))
+    for end, term, ranges in sorted(wanted, key=lambda one: one[0] < len(nodes) - 1):
+        for start in starts:
+            least, most = ranges(nodes[start][0])
             low, high = bounds.lower[start, end], bounds.upper[start, end]
             if least > high + ROUNDING:
                 needed, possible = f"at least {_number(least, unit)}", f"at most {_number(high, unit)}"
@@ -241,7 +250,8 @@ def _contradiction(
                 needed, possible = f"at most {_number(most, unit)}", f"at least {_number(low, unit)}"
             else:
                 continue
-            sentence = _SENTENCES[unit].format(*names, needed=needed, possible=possible)
+            words = _in_words(nodes, start, end, names) if unit == "m" else {}
+            sentence = _SENTENCES[unit].format(*names, needed=needed, possible=possible, **words)
             return Proof(reason, term.spec.goal, sentence)
     return None
 

@@ -3,6 +3,7 @@ jumps."""
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -20,6 +21,8 @@ from memetik.robot.robot import Robot
 from memetik.solve.inputs import Array, Seed, Target, checked_seed, checked_targets
 from memetik.solve.problem import Problem, unused_name
 from memetik.solve.solution import Solution
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_SPEED = 2.0
 """Radians or metres per second of joints for which a robot states no velocity limit."""
@@ -163,6 +166,7 @@ class Tracker:
         options.iterations = _whole("iterations", iterations, 1, 1000)
         options.outlier_steps = _whole("outlier_steps", outlier_steps, 0, 1_000_000)
         self._options = options
+        self._tell_of_assumed_speeds()
         start = checked_seed(problem, seed)
         if start.ndim != 1:
             raise InvalidInputError(f"the seed of a Tracker is one configuration, not an array {start.shape}.")
@@ -186,6 +190,12 @@ class Tracker:
     def reset(self, q: Configuration | None = None) -> None:
         """Puts the robot at rest in a configuration, by default the one it is in."""
         self._core.reset(self._configuration(self.q if q is None else q, "the configuration"))
+
+    @property
+    def unlimited(self) -> tuple[str, ...]:
+        """Joints whose velocity the description does not limit: DEFAULT_SPEED is taken for them."""
+        limits = zip(self.robot.joint_names, self.robot.velocity.tolist(), strict=True)
+        return tuple(name for name, limit in limits if not math.isfinite(limit))
 
     @property
     def q(self) -> Array:
@@ -345,6 +355,15 @@ class Tracker:
                 name = self._problem.goal_names[declared.goal]
                 raise InvalidInputError(f"a Tracker takes one target at a time for {name!r}, not {target.shape}.")
         return checked
+
+    def _tell_of_assumed_speeds(self) -> None:
+        names = self.unlimited
+        if names:
+            listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+            logger.warning(
+                "tracker of robot %r: no velocity limit is stated for %s; %g rad/s or m/s is taken. State limits in "
+                "the description, or with joint_limits= of load_robot.", self.robot.name, listed, DEFAULT_SPEED
+            )  # fmt: skip
 
     def _limits(self, velocity_scale: Scale, acceleration_scale: Scale) -> tuple[Array, Array]:
         robot = self.robot

@@ -35,8 +35,12 @@ def solve_all(hard, method):
     return [problem.solve(pose, seed=seed, method=method, evaluations=400_000) for pose, seed in pairs]
 
 
+SMALL = {"population": 40, "elites": 2}
+"""Of the poses of `hard`, a third gets such a population stuck, and hardly any one of the usual size."""
+
+
 def test_stuck_populations_are_wiped_out_and_find_an_answer(hard):
-    solutions = solve_all(hard, Bio1())
+    solutions = solve_all(hard, Bio1(**SMALL))
     stuck = [solution for solution in solutions if solution.statistics["wipeouts"] > 0]
     assert len(stuck) >= 3
     assert all(solution.success for solution in solutions)
@@ -44,7 +48,7 @@ def test_stuck_populations_are_wiped_out_and_find_an_answer(hard):
 
 
 def test_without_wipeouts_the_same_runs_go_another_way(hard):
-    for one, other in zip(solve_all(hard, Bio1()), solve_all(hard, Bio1(wipeout=False)), strict=True):
+    for one, other in zip(solve_all(hard, Bio1(**SMALL)), solve_all(hard, Bio1(**SMALL, wipeout=False)), strict=True):
         assert other.statistics["wipeouts"] == 0
         changed = one.statistics["generations"] != other.statistics["generations"] or not np.array_equal(one.q, other.q)
         # Only what comes after a wipe-out can differ.
@@ -160,3 +164,19 @@ def test_the_linear_fitness_solves_by_angles_in_radians():
     other = problem.solve(poses, seed=seeds, method=Bio1Ros(combination="mean", rotation="sine"), evaluations=200_000)
     assert batch.success.mean() >= 0.75
     np.testing.assert_array_equal(batch.q, other.q)
+
+
+@pytest.mark.parametrize("height", [0.0, 10.0])
+def test_a_floating_base_is_solved_wherever_the_world_has_its_origin(height):
+    """Positions are measured by the chain from the pelvis on, not by how far it is from the origin."""
+    robot = mk.load_robot("valkyrie").with_floating_base()
+    seed = np.array(robot.neutral)
+    seed[2] = height
+    solved = 0
+    for k in range(6):
+        q = robot.random(k)
+        q[:6] = np.random.default_rng(k).uniform(-0.2, 0.2, 6)
+        q[2] += height
+        goals = [mk.Pose(link, robot.pose(link, q)) for link in ("rightPalm", "leftPalm", "rightFoot", "leftFoot")]
+        solved += mk.solve(robot, goals, method=Bio1(), seed=seed, rng=k, evaluations=400_000).success
+    assert solved >= 5

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from memetik.errors import InvalidInputError, UnknownNameError
@@ -84,6 +84,47 @@ DECLARED: dict[str, dict[str, Range | Choice]] = {
         "round_iterations": Range(3, 48, log=True),
         "seed_patience": Range(0, 64),
     },
+    "Bio2": {
+        "population": Range(1, 16, log=True),
+        "children": Range(4, 128, log=True),
+        "elites": Range(1, 8, log=True),
+        "islands": Range(1, 8, log=True),
+        "species": Range(1, 4),
+        "evolution_generations": Range(1, 32, log=True),
+        "local_generations": Range(1, 32, log=True),
+        "mutation_low": Range(0, 16),
+        "mutation_high": Range(16, 40),
+        "wipeout": Range(0.0, 0.5),
+        "rotation_scale": Range(0.1, 10.0, log=True),
+    },
+    "Bio1": {
+        "population": Range(10, 300, log=True),
+        "elites": Range(1, 8, log=True),
+        "islands": Range(1, 8, log=True),
+        "exploitation": Range(0, 64),
+        "rotation_scale": Range(0.3, 30.0, log=True),
+    },
+    "De": {
+        "population": Range(10, 300, log=True),
+        "first": Range(0.0, 1.2),
+        "second": Range(0.0, 1.2),
+        "crossover": Range(0.0, 1.0),
+    },
+    "Pso": {
+        "particles": Range(8, 300, log=True),
+        "neighbours": Range(1, 16, log=True),
+        "inertia": Range(0.2, 1.0),
+        "own": Range(0.0, 2.5),
+        "near": Range(0.0, 2.5),
+        "all": Range(0.0, 2.5),
+    },
+    "Ga": {
+        "population": Range(10, 300, log=True),
+        "elites": Range(1, 32, log=True),
+        "mutation_rate": Range(0.0, 1.0),
+        "mutation_scale": Range(1e-3, 1.0, log=True),
+        "crossover": Range(0.0, 1.0),
+    },
     "Relaxed": {
         "optimizer": Choice(("slsqp", "lbfgsb")),
         "gradient": Choice(("analytic", "numeric")),
@@ -118,7 +159,10 @@ def space_of(method: Method, only: Sequence[str] = (), given: Mapping[str, Range
                     f"{name}=A|B|C."
                 )
             continue
-        space[name] = found.including(value)
+        found = found.including(value)
+        if name not in given and isinstance(found, Range):
+            found = Range(*(_accepted(method, name, end) for end in (found.low, found.high)), log=found.log)
+        space[name] = found
     if not space:
         raise InvalidInputError(f"method {type(method).__name__} has no parameter to tune; give a range for one.")
     return space
@@ -147,6 +191,22 @@ def _around(value: Any) -> Range | Choice | None:
     if isinstance(value, float) and 0.0 < value < math.inf:
         return Range(value / _AROUND, value * _AROUND, log=True)
     return None
+
+
+def _accepted(method: Method, name: str, end: Number) -> Number:
+    """The end of a range, or the nearest to it that the method takes, half the way to the default and half again."""
+    default: Number = getattr(method, name)
+    while end != default:
+        try:
+            replace(method, **{name: end})  # type: ignore[type-var]
+            return end
+        except InvalidInputError:
+            middle = 0.5 * (end + default)
+            if not isinstance(end, int):
+                end = middle if abs(middle - default) > 1e-9 * abs(default) else default
+            else:
+                end = math.ceil(middle) if end < default else math.floor(middle)
+    return default
 
 
 def _value(word: str) -> Any:

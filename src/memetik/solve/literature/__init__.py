@@ -24,7 +24,7 @@ METHODS: dict[str, MethodEntry] = {
     **{
         f"{name}{f'_{islands}' if islands > 1 else ''}": MethodEntry(module, owner, {**parameters, "islands": islands})
         for name, module, owner, parameters in (
-            ("gd", "literature.newton", "GradientDescent", {"acceptance": "improving"}),
+            ("gd", "literature.newton", "GradientDescent", {"acceptance": "improving", "restarts": False}),
             ("gd_r", "literature.newton", "GradientDescent", {"acceptance": "reset"}),
             ("gd_c", "literature.newton", "GradientDescent", {"acceptance": "always"}),
             ("jac", "literature.newton", "Jac", {}),

@@ -67,7 +67,7 @@ class Bio2(CoreMethod, method="bio2"):
     evolution_generations: Natural = 8
     local_generations: Natural = 8
     local: Local = "quadratic"
-    mutation_low: Natural = 7
+    mutation_low: Natural = 8
     mutation_high: Natural = 23
     wipeout: Share = 0.1
     rotation: Rotation = "square_distance"
@@ -94,9 +94,9 @@ class Bio1(CoreMethod, method="bio1"):
     limits. Where the solution was not replaced and no elite improved, the population starts anew around the solution
     (wipe-out); this is judged by the goals' own weights.
 
-    Fitness: sqrt(1/k sum_j w_j L_j^2) over k goals, positions as L = pi d / sqrt((chain + d) (reach + d)), rotations as
-    their angle. w_j is the square of the goal's `weight`, which multiplies its error, times a random weight of the
-    generation.
+    Fitness: sqrt(1/k sum_j w_j L_j^2) over k goals, positions as L = pi d / sqrt((chain + d) (reach + d)), both from
+    the chain's own root, which a free base takes along; rotations and look-at as their angle. w_j is the square of the
+    goal's `weight`, which multiplies its error, times a random weight of the generation.
 
     population       individuals (the source recommends 50 to 150).
     elites           individuals that the local search improves (2 to 5).
