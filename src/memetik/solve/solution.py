@@ -78,9 +78,11 @@ class Solution:
 
     @property
     def refinement(self) -> str:
-        """What ended the refinement of the soft goals: "none" was done; their cost is zero, "met"; the best of the
-        branch is reached, "optimum"; further optima brought next to nothing, "no_gain"; the time or the evaluations were
-        used up, "bound", and more of them may bring more."""
+        """What ended the refinement of the soft goals.
+
+        "none" was done; "met": their cost is zero; "optimum": the best of the branch is reached; "no_gain": further
+        optima brought next to nothing; "bound": the time or the evaluations were used up, and more may bring more.
+        """
         return self.outcome.refinement.name
 
     @property
