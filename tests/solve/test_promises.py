@@ -36,10 +36,10 @@ def test_evaluations_bound_the_refinement_too():
 def test_bounded_elements_of_a_batch_equal_single_solves(panda: mk.Robot):
     problem = mk.Problem(panda, [mk.Pose(panda.tip)])
     targets = panda.pose(panda.tip, np.stack([panda.random(k) for k in range(20)]))
-    for options in ({"evaluations": 30}, {"evaluations": 200}, {"attempts": 3, "evaluations": 1000}):
-        batch = problem.solve_batch(targets, **options)
+    for evaluations, attempts in ((30, None), (200, None), (1000, 3)):
+        batch = problem.solve_batch(targets, evaluations=evaluations, attempts=attempts)
         for k, target in enumerate(targets):
-            single = problem.solve(target, rng=(0, k), **options)
+            single = problem.solve(target, rng=(0, k), evaluations=evaluations, attempts=attempts)
             assert (batch.success[k], batch.evaluations[k]) == (single.success, single.evaluations)
             np.testing.assert_array_equal(batch.q[k], single.q)
 
@@ -92,7 +92,7 @@ def test_sequences_with_soft_goals_do_not_jump(panda: mk.Robot, goal: mk.Goal):
 
 
 def test_changes_are_bounded_where_that_is_asked_for(panda: mk.Robot):
-    q = panda.random(3)
+    q = seed = panda.random(3)
     problem = mk.Problem(panda, [mk.Pose(panda.tip), mk.AvoidLimits()])
     for k in range(20):
         seed = np.clip(q + 0.05 * np.random.default_rng(k).uniform(-1.0, 1.0, panda.dof), panda.lower, panda.upper)
