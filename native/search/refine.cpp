@@ -18,9 +18,9 @@ constexpr double kNothingLeft = 1e-14;
 
 // A gain of less than this share of the cost counts as none.
 constexpr double kGain = 0.01;
-// With a seed: what soft goals may move beyond what the hard goals did, and the share of the cost that must be gained
-// to move farther.
-constexpr double kShare = 0.2, kWorth = 0.05;
+// With a seed: what soft goals may move beyond what the hard goals did. To move farther this share of the cost must be
+// gained, and this much for each squared radian or metre, times the squared weight.
+constexpr double kShare = 0.2, kWorth = 0.05, kWorthPath = 0.01;
 
 // Takes over a candidate that costs less, if it is an answer.
 bool take(SolveState &state, IslandState &island) {
@@ -155,7 +155,12 @@ void refine_near(SolveState &state, const RefineBounds &bounds) {
   const double soft_cost = outcome.soft_cost;
   if (soft_cost < kNothingLeft || outcome.refinement == RefinementEnd::bound) return;
   run(state, view, bounds, false);
-  if (outcome.soft_cost < (1.0 - kWorth) * soft_cost) return;
+  double path = 0, weight = 0;
+  for (size_t k = 0; k < q.size(); ++k) path = std::max(path, std::abs(outcome.q[k] - q[k]));
+  for (int t = 0; t < view.term_count; ++t)
+    if (view.terms[t].priority > 0) weight = std::max(weight, double(view.terms[t].weight));
+  const double gain = soft_cost - outcome.soft_cost;
+  if (gain > kWorth * soft_cost && gain > kWorthPath * weight * weight * path * path) return;
   outcome.q = q, outcome.errors = errors, outcome.soft_cost = soft_cost;
 }
 
