@@ -20,7 +20,7 @@ constexpr double kNothingLeft = 1e-14;
 constexpr double kGain = 0.01;
 // With a seed: what soft goals may move beyond what the hard goals did. To move farther this share of the cost must be
 // gained, and this much for each squared radian or metre, times the squared weight.
-constexpr double kShare = 0.2, kWorth = 0.05, kWorthPath = 0.01;
+constexpr double kShare = 0.2, kWorth = 0.05, kWorthPath = 0.1;
 
 // Takes over a candidate that costs less, if it is an answer.
 bool take(SolveState &state, IslandState &island) {
