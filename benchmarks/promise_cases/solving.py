@@ -167,7 +167,8 @@ def few_megabytes() -> tuple[bool, str]:
         child = os.fork()
         if child == 0:
             used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-            resource.setrlimit(resource.RLIMIT_AS, (used + kilobytes * 1024,) * 2)
+            most = used + kilobytes * 1024
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
             try:
                 problem.solve(targets, threads=64, timeout=0.01)
             except MemoryError:
@@ -209,6 +210,169 @@ def claims_of_impossibility() -> tuple[bool, str]:
     return false == 0 and count > 100, f"{false} of {count} failures were called impossible"
 
 
+def bounds_of_work() -> tuple[bool, str]:
+    """Every method with small bounds on evaluations and attempts."""
+    broken: list[str] = []
+    solved = 0
+    arms = {"panda": mk.load_robot("panda").group("panda_arm"), "ur5": mk.load_robot("ur5")}
+    for name, robot in arms.items():
+        problem, target = mk.Problem(robot, [mk.Pose(robot.tip)]), robot.pose(robot.tip, robot.random(5))
+        for method in mk.methods.METHODS:
+            if method in ("neural", "neural_direct", "seeded"):  # these train a network first
+                continue
+            for bound in (1, 5, 50, 300):
+                try:
+                    found = problem.solve(target, method=method, evaluations=bound)
+                    started = problem.solve(target, method=method, attempts=bound, evaluations=3000)
+                except mk.errors.MemetikError:  # the method does not serve this robot
+                    break
+                solved += found.success
+                if found.evaluations > bound or started.outcome.starts > bound or started.evaluations > 3000:
+                    broken.append(f"{name} {method} {bound}: {found.evaluations}, {started.outcome.starts}")
+    figure = mk.load_robot("valkyrie")
+    problem = mk.Problem(figure, [mk.Pose("leftPalm"), mk.Pose("rightPalm"), mk.AvoidLimits()])
+    hands = (figure.pose("leftPalm", figure.random(1)), figure.pose("rightPalm", figure.random(1)))
+    for bound in (1, 5, 50, 2000):
+        found = problem.solve(*hands, evaluations=bound)
+        if found.evaluations > bound:
+            broken.append(f"valkyrie {bound}: {found.evaluations}")
+    return not broken and solved > 50, "; ".join(broken[:4]) or f"kept by all, {solved} solved"
+
+
+def time_in_a_scene() -> tuple[bool, str]:
+    """Methods in a scene that is prepared: no target is reached, so that they take what they may."""
+    from memetik.bench.scenarios.surroundings import allow_touch, make_surroundings
+
+    surroundings = make_surroundings("HydrogenTank", count=60)
+    robot = mk.load_robot("elise")
+    problem = mk.Problem(robot, [mk.Pose("tip")], scene=allow_touch(surroundings, ["tip"]))
+    timeout, parts, holds = 0.3, [], True
+    for method in ("memetic", "decoupled", "trac", "bio1", "cascade"):
+        problem.solve(surroundings.targets[0], method=method, timeout=0.05)
+        begin = time.perf_counter()
+        problem.solve(mk.transform((9.0, 0.0, 0.0)), method=method, timeout=timeout)
+        took = time.perf_counter() - begin
+        holds &= took < 1.5 * timeout
+        parts.append(f"{method} {took:.2f} s")
+    return holds, f"timeout {timeout} s: " + ", ".join(parts)
+
+
+def other_turns() -> tuple[bool, str]:
+    """A predicate that only another turn of a joint satisfies, and soft goals that are better on one."""
+    robot = mk.load_robot("ur5")
+    q, failed = robot.random(4), list[str]()
+    q[0] = 1.0  # or a turn less
+    problem, target = mk.Problem(robot, [mk.Pose(robot.tip)]), robot.pose(robot.tip, q)
+    for method in ("memetic", "bio1", "bio2_memetic", "jac", "de", "trac", "slsqp", "ccd", "lma", "pick", "cached"):
+        found = problem.solve(target, valid=lambda q: q[0] < -3.0, method=method, timeout=1.0)
+        if not (found.success and found.q[0] < -3.0):
+            failed.append(method)
+    batch = problem.solve_batch(np.stack([target] * 3), valid=lambda q: q[:, 0] < -3.0, timeout=1.0)
+    if not batch.success.all():
+        failed.append("batch")
+    wish = mk.JointValue(robot.joint_names[0], -4.0, priority=1)
+    soft = mk.Problem(robot, [mk.Pose(robot.tip), wish]).solve(target, timeout=0.5)
+    turns = soft.q[0] - 2.0 * np.pi * np.arange(-2, 3)
+    allowed = turns[(turns >= robot.lower[0]) & (turns <= robot.upper[0])]
+    if abs(soft.q[0] + 4.0) > np.abs(allowed + 4.0).min() + 1e-6:
+        failed.append("soft goal")
+    return not failed, "not by " + ", ".join(failed) if failed else "found by all methods, a batch and a soft goal"
+
+
+def seeds_of_closed_forms() -> tuple[bool, str]:
+    """Seeds that are 0.2 rad from an answer in every joint."""
+    parts, holds = [], True
+    for name in ("panda", "iiwa14", "ur5"):
+        robot = mk.load_robot(name)
+        robot = robot.group("panda_arm") if name == "panda" else robot
+        problem, rng, far = mk.Problem(robot, [mk.Pose(robot.tip)]), np.random.default_rng(0), 0
+        for k in range(2000):
+            q = robot.random(k)
+            seed = np.clip(q + rng.choice((-0.2, 0.2), robot.dof), robot.lower, robot.upper)
+            found = problem.solve(robot.pose(robot.tip, q), seed=seed)
+            far += not found.success or bool(np.abs(found.q - seed).max() > 1.0)
+        holds &= far <= 20
+        parts.append(f"{name} {far / 20:.1f} %")
+    return holds, "farther than 1 rad from the seed: " + ", ".join(parts)
+
+
+def steps_with_soft_goals() -> tuple[bool, str]:
+    """A straight line of targets a millimetre apart, each solved from the last answer."""
+    robot = mk.load_robot("panda").group("panda_arm")
+    start = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.8])
+    pose, parts = robot.pose(robot.tip, start), list[tuple[str, float]]()
+    elbow = mk.MinDistance("panda_link4", (0.3, 0.2, 0.3), 0.01, priority=1, loss=mk.Hyperbola())
+    for name, goals in {
+        "none": [], "AvoidLimits": [mk.AvoidLimits()], "GravityTorque": [mk.GravityTorque()], "hyperbola": [elbow],
+    }.items():  # fmt: skip
+        problem, q, answers = mk.Problem(robot, [mk.Pose(robot.tip), *goals]), start, []
+        for k in range(300):
+            target = pose.copy()
+            target[1, 3] += 1e-3 * k
+            q = problem.solve(target, seed=q, timeout=0.02).q
+            answers.append(q)
+        step = float(np.abs(np.diff(answers[20:], axis=0)).max())
+        parts.append((name, step))
+    return all(step <= 1.5 * parts[0][1] for _, step in parts), "largest steps " + ", ".join(
+        f"{n} {s:.4f}" for n, s in parts
+    )
+
+
+def soft_goals_elsewhere() -> tuple[bool, str]:
+    """A soft goal on the head while a hard goal moves an arm."""
+    robot = mk.load_robot("baxter")
+    head = next(name for name in robot.joint_names if "head" in name)
+    problem = mk.Problem(robot, [mk.Pose("left_gripper"), mk.JointValue(head, 0.4, priority=1)])
+    found = problem.solve(robot.pose("left_gripper", robot.random(2)))
+    return abs(found.joints[head] - 0.4) < 1e-3, f"{head} at {found.joints[head]:.3f}, 0.4 was asked for"
+
+
+def time_for_soft_goals() -> tuple[bool, str]:
+    """What is refined where nothing more is gained, beside what 5 ms bring."""
+    robot = mk.load_robot("pr2")
+    hands = ("l_gripper_tool_frame", "r_gripper_tool_frame")
+    problem = mk.Problem(robot, [mk.Pose(hands[0]), mk.Pose(hands[1]), mk.AvoidLimits()])
+    times, ratios, ends = [], [], set()
+    for k in range(30):
+        q = robot.random(k)
+        targets = [robot.pose(hand, q) for hand in hands]
+        found = problem.solve(*targets, seed=q + 0.01)
+        longer = problem.solve(*targets, seed=q + 0.01, refine=0.005)
+        if found.success and longer.success:
+            times.append(found.time)
+            ratios.append(found.preference_cost / max(longer.preference_cost, 1e-12))
+            ends.add(found.refinement)
+    median, worst = float(np.median(times)), float(np.max(ratios))
+    return median < 0.005 and worst < 1.02, (
+        f"{median * 1e3:.2f} ms, cost {worst:.3f} of that after 5 ms at most, ended by {', '.join(sorted(ends))}"
+    )
+
+
+def switched_off() -> tuple[bool, str]:
+    """A pose beside an impossible goal of weight 0, by every method; and beside one of weight 1e-3 that is possible."""
+    robot = mk.load_robot("panda").group("panda_arm")
+    q, failed = robot.random(7), []
+    impossible = mk.Position("panda_link4", (9.0, 0.0, 0.0), weight=0.0)
+    problem = mk.Problem(robot, [mk.Pose(robot.tip, robot.pose(robot.tip, q)), impossible])
+    for method in mk.methods.METHODS:
+        if method in ("neural", "neural_direct", "seeded"):
+            continue
+        try:
+            alone = mk.Problem(robot, [problem.goals[0]]).solve(method=method, timeout=1.0)
+            found = problem.solve(method=method, timeout=1.0)
+        except mk.errors.MemetikError:
+            continue
+        if alone.success and not found.success:
+            failed.append(method)
+    weak = [
+        mk.solve(robot, [mk.Pose(robot.tip, robot.pose(robot.tip, x), weight=1e-3), mk.Position("panda_link4", elbow)])
+        for x in (robot.random(k) for k in range(50))
+        for elbow in [robot.pose("panda_link4", x)[:3, 3]]
+    ]
+    solved = sum(map(bool, weak))
+    return not failed and solved >= 48, f"failed: {failed or 'none'}; with weight 1e-3 {solved} of 50 solved"
+
+
 CASES: list[tuple[str, Callable[[], tuple[bool, str]]]] = [
     ("a buffer that turns NaN during a solve", buffer_of_a_solve),
     ("a buffer that turns NaN during a batch", buffer_of_a_batch),
@@ -217,4 +381,12 @@ CASES: list[tuple[str, Callable[[], tuple[bool, str]]]] = [
     ("64 threads and little memory", few_megabytes),
     ("Ctrl-C in a batch", interrupted_batch),
     ("claims that a feasible problem is impossible", claims_of_impossibility),
+    ("evaluations= and attempts= bound the work", bounds_of_work),
+    ("timeout= in a scene", time_in_a_scene),
+    ("other turns of an answer", other_turns),
+    ("the seed of a closed form", seeds_of_closed_forms),
+    ("a sequence with soft goals", steps_with_soft_goals),
+    ("soft goals on joints that no hard goal moves", soft_goals_elsewhere),
+    ("time that soft goals take", time_for_soft_goals),
+    ("a goal of weight 0", switched_off),
 ]

@@ -115,7 +115,7 @@ Problem::Selection Problem::select_axes(const ProblemSpec &spec) {
     if (term.reference >= 0) use(term.reference);
     for (int frame : user_frames(term)) use(frame);
     for (int entry : term.entries)
-      // A soft goal on joints pulls only at joints that other goals move; a hard one makes its joints variables.
+      // A soft goal on all joints pulls only at those that other goals move; a hard one makes its joints variables.
       if (term.priority == 0 || uses_user_code(term.kind)) s.searched[size_t(entry)] = 1;
   }
   if (s.mass) std::fill(s.used.begin(), s.used.end(), 1);
@@ -123,6 +123,7 @@ Problem::Selection Problem::select_axes(const ProblemSpec &spec) {
     if (s.used[size_t(a)]) s.searched[size_t(t.axes[a].variable)] = 1;
   // Axes that move nothing but bodies are placed, and stay as the seed has them.
   if (spec.collision) std::fill(s.used.begin(), s.used.end(), 1);
+  for (int entry : spec.named) s.searched[size_t(entry)] = 1;
   for (int entry : spec.held) s.searched[size_t(entry)] = 0;
   return s;
 }

@@ -144,6 +144,8 @@ void check_problem(const ProblemSpec &problem) {
     if (!(problem.lower[i] <= problem.upper[i])) refuse("lower limits must not exceed upper limits.");
   for (int entry : problem.held)
     if (entry < 0 || entry >= tree.dof) refuse("a held joint is not in q.");
+  for (int entry : problem.named)
+    if (entry < 0 || entry >= tree.dof) refuse("a joint that a soft goal names is not in q.");
   for (const FrameSpec &frame : problem.frames)
     if (frame.link < 0 || frame.link >= tree.link_count) refuse("a frame names a link that the tree does not have.");
   if (problem.terms.empty()) refuse("a problem needs at least one goal.");

@@ -62,6 +62,7 @@ struct ProblemSpec {
   std::vector<TermSpec> terms;
   std::vector<double> lower, upper;  // of the full q; infinite where there is none
   std::vector<int> held;             // entries of q that keep the seed's value
+  std::vector<int> named;            // entries that soft goals name: they move, whether or not another goal moves them
   std::vector<TargetSpec> targets;
   std::vector<TargetCopy> target_copies;
   std::vector<SeedCopy> seed_copies;

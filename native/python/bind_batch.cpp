@@ -117,6 +117,8 @@ class Batch {
     shared_.inputs.collision = snapshot_ ? &snapshot_ : nullptr;
   }
 
+  void set_seeded(bool seeded) { shared_.inputs.is_seeded = seeded; }
+
   void set_warm_starts(const std::optional<Input<double>> &starts) {
     if (!starts) return;
     warm_start_count_ = starts->ndim() == 3 ? starts->shape(1) : 0;
@@ -304,6 +306,7 @@ void bind_batch(nb::module_ &m) {
       .def("set_bases", &Batch::set_bases, "bases"_a.none(), "What the robot's poses are multiplied with, (N, 4, 4).")
       .def("set_collision", &Batch::set_collision, "collision"_a.none(), nb::keep_alive<1, 2>(),
            "What the robot is kept apart from.")
+      .def("set_seeded", &Batch::set_seeded, "seeded"_a, "Whether the user chose the seeds.")
       .def("set_warm_starts", &Batch::set_warm_starts, "starts"_a.none(),
            "Configurations (N, k, dof) that each element starts from before any other.")
       .def("set_guides", &Batch::set_guides, "guides"_a, "points"_a,

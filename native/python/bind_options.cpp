@@ -34,14 +34,15 @@ namespace {
 
 void bind_outcome(nanobind::module_ &m) {
   bind_enum<Ending>(m, "Ending", "Why a search ended.");
+  bind_enum<RefinementEnd>(m, "RefinementEnd", "Why the refinement of soft goals ended.");
   bind_fields<Generation>(m, "Generation", "One iteration of an island: its 8 individuals and their costs.",
                           FIELD(island), FIELD(variables), FIELD(cost));
   bind_fields<Answer>(m, "Answer", "One of several distinct answers.", FIELD(q), FIELD(errors), FIELD(cost));
   bind_fields<Outcome>(m, "Outcome", "What a search found.", FIELD(ending), FIELD(success), FIELD(q), FIELD(errors),
-                       FIELD(cost), FIELD(soft_cost), FIELD(seconds), COUNT(evaluations), COUNT(starts),
-                       COUNT(random_starts), COUNT(bred_starts), COUNT(wipeouts), COUNT(rejected), COUNT(refined),
-                       COUNT(blocked), COUNT(generations), FIELD(island), FIELD(generation), FIELD(collision_free),
-                       FIELD(clipped), FIELD(trace), FIELD(profile), FIELD(answers));
+                       FIELD(cost), FIELD(soft_cost), FIELD(refinement), FIELD(seconds), COUNT(evaluations),
+                       COUNT(starts), COUNT(random_starts), COUNT(bred_starts), COUNT(wipeouts), COUNT(rejected),
+                       COUNT(refined), COUNT(blocked), COUNT(generations), FIELD(island), FIELD(generation),
+                       FIELD(collision_free), FIELD(clipped), FIELD(trace), FIELD(profile), FIELD(answers));
 }
 
 }  // namespace

@@ -51,6 +51,8 @@ class PythonBoundProblem {
     inputs_.collision = snapshot_ ? &snapshot_ : nullptr;
   }
 
+  void set_seeded(bool seeded) { inputs_.is_seeded = seeded; }
+
   // A problem that is solved first, and the point that it has as its last open target.
   void set_guide(const Problem *guide, const std::optional<Input<double>> &point) {
     if (!guide) return;
@@ -119,13 +121,13 @@ class PythonBoundProblem {
     return {success, to_numpy(answer.q), to_numpy(answer.errors)};
   }
 
-  Outcome refine(Input<double> variables) {
+  Outcome refine(Input<double> variables, int64_t spent) {
     const std::vector<double> own = checked_variables(variables);
     BoundProblem &problem = bound();
     Outcome outcome;
     {
       const ReleasedGil released;
-      outcome = problem.refine(own.data());
+      outcome = problem.refine(own.data(), spent);
     }
     return checked(std::move(outcome));
   }
@@ -194,7 +196,7 @@ class WarmSolve {
     SolveInputs inputs;
     TargetsAndSeed arrays;
     if (!arrays.take(problem_, targets, seed.is_none() ? seed_ : own, inputs)) return nb::none();
-    inputs.rng = drawn;
+    inputs.rng = drawn, inputs.is_seeded = !seed.is_none();
     Outcome outcome;
     {
       const ReleasedGil released;
@@ -227,6 +229,7 @@ void bind_solve(nb::module_ &m) {
       .def("set_valid", &PythonBoundProblem::set_valid, "valid"_a.none(), "A predicate of answers: valid(q) -> bool.")
       .def("set_collision", &PythonBoundProblem::set_collision, "collision"_a.none(), nb::keep_alive<1, 2>(),
            "What the robot is kept apart from.")
+      .def("set_seeded", &PythonBoundProblem::set_seeded, "seeded"_a, "Whether the user chose the seed.")
       .def("set_guide", &PythonBoundProblem::set_guide, "guide"_a.none(), "point"_a.none(), nb::keep_alive<1, 2>(),
            "A problem with more demands that is solved first, and the point that is its last open target.")
       .def("set_warm_starts", &PythonBoundProblem::set_warm_starts, "starts"_a,
@@ -239,7 +242,8 @@ void bind_solve(nb::module_ &m) {
            "of the terms up to a priority.")
       .def("check", &PythonBoundProblem::check, "variables"_a,
            "Whether variables are an answer, their full configuration and errors.")
-      .def("refine", &PythonBoundProblem::refine, "variables"_a, "Improves the soft goals of an answer.");
+      .def("refine", &PythonBoundProblem::refine, "variables"_a, "spent"_a = 0,
+           "Improves the soft goals of an answer; `spent` evaluations have been used of the options' bound.");
 
   nb::class_<WarmSolve>(m, "WarmSolve", "Solves of one problem with options that were checked before.")
       .def(nb::init<const Problem &, const SolveOptions &, Input<double>>(), "problem"_a, "options"_a, "seed"_a,

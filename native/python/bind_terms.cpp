@@ -61,8 +61,8 @@ void bind_terms(nb::module_ &m) {
   bind_fields<SeedCopy>(m, "SeedCopy", "An entry of the seed that goes into a term's data at each solve.",
                         REQUIRED(entry), REQUIRED(term), REQUIRED(destination));
   bind_fields<ProblemSpec>(m, "ProblemSpec", "A problem as it is stated.", REQUIRED(tree), FIELD(frames), FIELD(terms),
-                           REQUIRED(lower), REQUIRED(upper), FIELD(held), FIELD(targets), FIELD(target_copies),
-                           FIELD(seed_copies), FIELD(collision), FIELD(geometries));
+                           REQUIRED(lower), REQUIRED(upper), FIELD(held), FIELD(named), FIELD(targets),
+                           FIELD(target_copies), FIELD(seed_copies), FIELD(collision), FIELD(geometries));
 }
 
 }  // namespace memetik

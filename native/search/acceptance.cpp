@@ -50,6 +50,19 @@ double callback_error(const SolveCallbacks &callbacks, const Term &term, int ind
   return std::sqrt(square);
 }
 
+// Whole turns move nothing but the numbers: where the predicate rejects a configuration it may accept it on others.
+bool find_turns(SolveState &state, std::vector<double> &q, std::vector<double> &errors) {
+  for (std::vector<double> &turned : state.instance.other_turns(q)) {
+    if (std::isfinite(state.options.timeout) && state.elapsed() > state.options.timeout) return false;
+    std::vector<double> own;
+    if (!state.instance.is_within_limits(turned.data()) || !measure(state, turned, own)) continue;
+    if (!state.callbacks.valid(turned.data())) continue;
+    q = std::move(turned), errors = std::move(own);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool check_pose(const Problem &problem, const ProblemView &view, const double *data, const double *q, double *errors) {
@@ -83,27 +96,27 @@ bool measure(const SolveState &state, const std::vector<double> &q, std::vector<
 }
 
 bool verify(SolveState &state, const std::vector<double> &q, std::vector<double> &errors) {
-  if (!is_within_limits(state.instance.problem, q.data())) return false;
+  if (!state.instance.is_within_limits(q.data())) return false;
   const double begin = state.elapsed();
   const bool within = measure(state, q, errors);
   if (state.options.threads == 1) state.outcome.profile.verify += state.elapsed() - begin;
   return within;
 }
 
-bool is_allowed(SolveState &state, const std::vector<double> &q, bool is_free) {
+bool is_allowed(SolveState &state, std::vector<double> &q, std::vector<double> &errors, bool is_free) {
   const SolveCallbacks &callbacks = state.callbacks;
   if ((is_free && !callbacks.valid) || q == state.guided) return true;
   const double begin = state.elapsed();
   const bool free =
       is_free || (state.inputs.collision && state.inputs.collision->exact && !state.inputs.collision->exact(q.data()));
   if (state.options.threads == 1) state.outcome.profile.contacts += state.elapsed() - begin;
-  const bool agreed = free && (!callbacks.valid || callbacks.valid(q.data()));
+  const bool agreed = free && (!callbacks.valid || callbacks.valid(q.data()) || find_turns(state, q, errors));
   if (state.options.threads == 1) state.outcome.profile.predicates += state.elapsed() - begin;
   return agreed;
 }
 
-bool is_allowed_at(SolveState &state, const std::vector<double> &q, const double *variables) {
-  if (!state.instance.has_collision()) return is_allowed(state, q, true);
+bool is_allowed_at(SolveState &state, std::vector<double> &q, std::vector<double> &errors, const double *variables) {
+  if (!state.instance.has_collision()) return is_allowed(state, q, errors, true);
   static thread_local AlignedMemory memory;
   const SearchKernels &kernels = active_search_kernels();
   const ProblemView &view = state.instance.view;
@@ -111,7 +124,7 @@ bool is_allowed_at(SolveState &state, const std::vector<double> &q, const double
   prepare_island(state, island, 0);
   const Contact contact = kernels.contact(view, memory.get(kernels.evaluation_bytes(view)), island.control, variables);
   if (state.options.threads == 1) state.outcome.counts.contact_ticks += island.control.counts.contact_ticks;
-  return contact != Contact::in_collision && is_allowed(state, q, contact == Contact::free);
+  return contact != Contact::in_collision && is_allowed(state, q, errors, contact == Contact::free);
 }
 
 }  // namespace memetik

@@ -16,10 +16,11 @@ bool measure(const SolveState &state, const std::vector<double> &q, std::vector<
 // The same within limits, timed.
 bool verify(SolveState &state, const std::vector<double> &q, std::vector<double> &errors);
 
-// Beyond the goals: not in collision, by exact geometry where `is_free` does not say so already, and the user agrees.
-bool is_allowed(SolveState &state, const std::vector<double> &q, bool is_free);
+// Beyond the goals: not in collision, by exact geometry where `is_free` does not say so already, and the user agrees;
+// to other turns of the joints than those of q, if need be, which then become q.
+bool is_allowed(SolveState &state, std::vector<double> &q, std::vector<double> &errors, bool is_free);
 
 // The same where nothing is known of the configuration yet.
-bool is_allowed_at(SolveState &state, const std::vector<double> &q, const double *variables);
+bool is_allowed_at(SolveState &state, std::vector<double> &q, std::vector<double> &errors, const double *variables);
 
 }  // namespace memetik

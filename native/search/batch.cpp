@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "base/aligned_buffer.h"
 #include "search/acceptance.h"
@@ -44,7 +45,7 @@ bool is_interrupted(const BatchShared &shared) {
 // The memory that the multi-start of a chunk works on.
 struct ChunkMemory {
   std::vector<double> data, q, seeds, answers;
-  std::vector<PoseElement> lanes;
+  std::vector<PoseElement> lanes, near;
   std::vector<size_t> waiting, open;  // elements that go into the multi-start, and that come out without an answer
   AlignedMemory scratch;
 
@@ -110,8 +111,7 @@ class PoseChunk {
     const ClosedForm &form = problem().closed_form();
     const bool closed = is_closed(problem(), shared_.options, true);
     const bool shoulder = form.kind == ClosedFormKind::shoulder;
-    if (closed && shoulder)
-      kernels_.solve_shoulder(view_, problem().pose(), form, scratch(), memory_.lanes.data(), long(count_));
+    if (closed && shoulder) solve_shoulder();
     for (size_t k = 0; k < count_; ++k) {
       BatchElement &element = elements_[k];
       PoseElement lane = memory_.lanes[k];
@@ -129,6 +129,28 @@ class PoseChunk {
       memory_.lanes[memory_.waiting.size()] = lane;
       memory_.waiting.push_back(k);
     }
+  }
+
+  // As a single solve does: near seeds have their own basin tried first.
+  void solve_shoulder() {
+    const ClosedForm &form = problem().closed_form();
+    const PoseView &pose = problem().pose();
+    std::vector<PoseElement> &lanes = memory_.lanes;
+    kernels_.solve_shoulder(view_, pose, form, scratch(), lanes.data(), long(count_), true);
+    std::vector<PoseElement> &near = memory_.near;
+    near.clear(), memory_.waiting.clear();
+    for (size_t k = 0; k < count_; ++k) {
+      if (lanes[k].start != kSeedNear) continue;
+      memory_.waiting.push_back(k), near.push_back(lanes[k]);
+      near.back().most_starts = std::min<int64_t>(near.back().most_starts, near.back().starts + 1);
+    }
+    kernels_.solve_many(view_, pose, shared_.options.memetic, scratch(), near.data(), long(near.size()));
+    for (size_t i = 0; i < near.size(); ++i) {
+      PoseElement &lane = lanes[memory_.waiting[i]];
+      near[i].most_starts = lane.most_starts, lane = near[i];
+      if (lane.start < 0) kernels_.solve_shoulder(view_, pose, form, scratch(), &lane, 1, false);
+    }
+    memory_.waiting.clear();
   }
 
   void solve_multistart() {
@@ -165,7 +187,9 @@ size_t chunk_of(const BatchShared &shared) { return shared.inputs.collision ? 4 
 
 void solve_chunk(const BatchShared &shared, BatchElement *elements, size_t count) {
   if (count == 0) return;
-  if (!is_plain_pose(shared.problem, shared.options, shared.inputs, shared.callbacks) || elements[0].base) {
+  const bool is_bounded = std::isfinite(shared.options.max_change);
+  if (!is_plain_pose(shared.problem, shared.options, shared.inputs, shared.callbacks) || elements[0].base ||
+      is_bounded) {
     for (size_t k = 0; k < count && !is_interrupted(shared); ++k) solve_element(shared, elements[k], true);
     return;
   }

@@ -26,15 +26,17 @@ bool BoundProblem::evaluate(const EvaluationPoints &points, const EvaluationOutp
 
 bool BoundProblem::check(const double *variables, Answer &answer) {
   answer.q = state_->instance.full(variables);
-  return verify(*state_, answer.q, answer.errors) && is_allowed_at(*state_, answer.q, variables);
+  return verify(*state_, answer.q, answer.errors) && is_allowed_at(*state_, answer.q, answer.errors, variables);
 }
 
-Outcome BoundProblem::refine(const double *variables) {
+Outcome BoundProblem::refine(const double *variables, int64_t spent) {
   Outcome &outcome = state_->outcome;
+  outcome.counts.evaluations = spent;
   outcome.success = true, outcome.ending = Ending::solved;
-  outcome.q = state_->instance.full(variables);
+  outcome.q = state_->instance.exact(variables);
   verify(*state_, outcome.q, outcome.errors);
   memetik::refine(*state_);
+  outcome.counts.evaluations -= spent;
   return conclude(*state_);
 }
 

@@ -22,7 +22,7 @@ class BoundProblem {
   // Whether variables are an answer: exact kinematics, limits, hard goals, collision and the user's predicate.
   bool check(const double *variables, Answer &answer);
   // Improves the soft goals of an answer within the options' bounds.
-  Outcome refine(const double *variables);
+  Outcome refine(const double *variables, int64_t spent);
 
  private:
   std::unique_ptr<SolveState> state_;

@@ -44,6 +44,21 @@ bool settle(SolveState &state, const double *variables) {
   return check_pose(instance.problem, instance.view, instance.data.data(), outcome.q.data(), outcome.errors.data());
 }
 
+// The seed's own basin where the seed is near to the target; else, and where that has no answer, the closed form.
+void solve_shoulder(SolveState &state, PoseElement &element) {
+  const PoseMultistartKernels &kernels = active_pose_multistart_kernels();
+  const Problem &problem = state.instance.problem;
+  const ProblemView &view = state.instance.view;
+  kernels.solve_shoulder(view, problem.pose(), problem.closed_form(), scratch(view), &element, 1, true);
+  if (element.start != kSeedNear) return;
+  const int64_t most_starts = element.most_starts;
+  element.most_starts = std::min<int64_t>(most_starts, element.starts + 1);
+  kernels.solve_many(view, problem.pose(), state.memetic, scratch(view), &element, 1);
+  element.most_starts = most_starts;
+  if (element.start < 0)
+    kernels.solve_shoulder(view, problem.pose(), problem.closed_form(), scratch(view), &element, 1, false);
+}
+
 }  // namespace
 
 uint64_t multistart_key(uint64_t rng, uint64_t stream) { return mix(mix(rng, stream), ~uint64_t(0)); }
@@ -59,7 +74,7 @@ bool solve_closed_form(SolveState &state) {
   PoseElement element = element_of(state, answers);
   int count = 0;
   if (form.kind == ClosedFormKind::shoulder) {
-    kernels.solve_shoulder(view, problem.pose(), form, scratch(view), &element, 1);
+    solve_shoulder(state, element);
     count = element.start >= 0;
   } else if (is_affordable(element)) {
     count = kernels.solve_closed(view, problem.pose(), form, scratch(view), element, answers);
@@ -68,7 +83,7 @@ bool solve_closed_form(SolveState &state) {
   outcome.counts.evaluations = element.evaluations, outcome.counts.starts = element.starts;
   for (int k = 0; k < count && !outcome.success; ++k) {
     const double *answer = answers + k * view.variable_count;
-    outcome.success = settle(state, answer) && is_allowed_at(state, outcome.q, answer);
+    outcome.success = settle(state, answer) && is_allowed_at(state, outcome.q, outcome.errors, answer);
   }
   if (outcome.success) outcome.ending = Ending::solved;
   return outcome.success;

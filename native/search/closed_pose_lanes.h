@@ -75,7 +75,7 @@ double last_joint(const ProblemView &p, const ClosedForm &form, const PoseElemen
 
 // Notes whose seed is so near to the target that its own basin should decide.
 void note_near_seeds(const ProblemView &p, const PoseView &pose, PoseLanes &s, PoseElement *elements, long count) {
-  constexpr double kAngle = 0.5, kDistance = 0.1;
+  constexpr double kAngle = 1.5, kDistance = 0.5;
   for (long begin = 0; begin < count; begin += kWidth) {
     const int several = int(count - begin < kWidth ? count - begin : kWidth);
     for (int lane = 0; lane < several; ++lane) {
@@ -101,10 +101,10 @@ struct ClosedTry {
 };
 
 void solve_shoulder(const ProblemView &p, const PoseView &pose, const ClosedForm &form, void *memory,
-                    PoseElement *elements, long count) {
+                    PoseElement *elements, long count, bool leaves_near) {
   constexpr int kTries = 40;
   PoseLanes &s = begin(p, pose, memory);
-  note_near_seeds(p, pose, s, elements, count);
+  if (leaves_near) note_near_seeds(p, pose, s, elements, count);
   const auto can_try = [&form](const PoseElement &element) {
     const int64_t own = form.elbow != 0 ? kWidth / 2 : kWidth;
     return element.starts < element.most_starts && element.most_evaluations - element.evaluations >= own;

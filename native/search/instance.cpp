@@ -61,7 +61,7 @@ bool is_closed(const Problem &problem, const SolveOptions &options, bool plain_p
          (kind != ClosedFormKind::shoulder || plain_pose);
 }
 
-Instance::Instance(const Problem &problem, const SolveInputs &inputs, std::vector<int> *clipped)
+Instance::Instance(const Problem &problem, const SolveInputs &inputs, double max_change, std::vector<int> *clipped)
     : problem(problem), view(problem.view()), is_confined_(inputs.collision != nullptr) {
   data.resize(problem.data().size());
   put_targets(problem, inputs.targets.data(), data.data());
@@ -69,6 +69,7 @@ Instance::Instance(const Problem &problem, const SolveInputs &inputs, std::vecto
   seed.resize(size_t(view.variable_count));
   put_seed(problem, view, q.data(), seed.data(), data.data(), clipped);
   if (inputs.base) move_base(*inputs.base);
+  if (std::isfinite(max_change)) narrow(max_change);
   if (is_confined_) tight = inputs.collision->tight->view(), conservative = inputs.collision->conservative->view();
 }
 
@@ -76,6 +77,68 @@ std::vector<double> Instance::full(const double *variables) const {
   std::vector<double> found(q.size());
   put_configuration(problem, view, variables, seed.data(), q.data(), found.data());
   return found;
+}
+
+std::vector<double> Instance::exact(const double *variables) const {
+  std::vector<double> found = q;
+  for (int i = 0; i < view.variable_count; ++i) found[size_t(view.q_index[i])] = variables[i];
+  return found;
+}
+
+std::vector<std::vector<double>> Instance::other_turns(const std::vector<double> &from) const {
+  constexpr size_t kMost = 64;
+  constexpr int kEndless = 1;  // turns to either side where there are no limits
+  std::vector<std::vector<double>> found{from};
+  for (int i = 0; i < view.variable_count; ++i) {
+    if (!problem.periodic()[size_t(i)]) continue;
+    const size_t entry = size_t(view.q_index[i]), count = found.size();
+    const double value = from[entry];
+    const bool endless = !(std::isfinite(view.lower[i]) && std::isfinite(view.upper[i]));
+    const int below = endless ? kEndless : int((value - view.lower[i]) / kFullTurn);
+    const int above = endless ? kEndless : int((view.upper[i] - value) / kFullTurn);
+    for (int turn = -below; turn <= above; ++turn)
+      for (size_t k = 0; turn != 0 && k < count && found.size() < 16 * kMost; ++k) {
+        std::vector<double> shifted = found[k];
+        shifted[entry] = value + kFullTurn * turn;
+        found.push_back(std::move(shifted));
+      }
+  }
+  found.erase(found.begin());
+  const auto distance = [this](const std::vector<double> &other) {
+    double square = 0;
+    for (size_t k = 0; k < q.size(); ++k) square += (other[k] - q[k]) * (other[k] - q[k]);
+    return square;
+  };
+  std::stable_sort(found.begin(), found.end(), [&](const auto &a, const auto &b) { return distance(a) < distance(b); });
+  if (found.size() > kMost) found.resize(kMost);
+  return found;
+}
+
+bool Instance::is_within_limits(const double *configuration) const {
+  for (size_t k = 0; k < problem.lower().size(); ++k)
+    if (!(std::isfinite(configuration[k]) && configuration[k] >= problem.lower()[k] &&
+          configuration[k] <= problem.upper()[k]))
+      return false;
+  for (size_t i = 0; i < lower_.size(); ++i) {
+    const double value = configuration[view.q_index[i]];
+    if (!(value >= lower_[i] && value <= upper_[i])) return false;
+  }
+  return true;
+}
+
+// Limits that keep every variable near the seed.
+void Instance::narrow(double max_change) {
+  for (int i = 0; i < view.variable_count; ++i) {
+    lower_.push_back(std::max(view.lower[i], seed[size_t(i)] - max_change));
+    upper_.push_back(std::min(view.upper[i], seed[size_t(i)] + max_change));
+    sample_lower_.push_back(std::max(lower_.back(), std::min(view.sample_lower[i], upper_.back())));
+    sample_upper_.push_back(std::min(upper_.back(), std::max(view.sample_upper[i], lower_.back())));
+    continuous_.push_back(0);
+    spans_full_turn_.push_back(view.spans_full_turn[i] && upper_.back() - lower_.back() >= kFullTurn);
+  }
+  view.lower = lower_.data(), view.upper = upper_.data();
+  view.sample_lower = sample_lower_.data(), view.sample_upper = sample_upper_.data();
+  view.continuous = continuous_.data(), view.spans_full_turn = spans_full_turn_.data();
 }
 
 // What is fixed to the base directly is placed anew; everything else follows.

@@ -28,11 +28,17 @@ bool is_plain_pose(const Problem &problem, const SolveOptions &options, const So
 bool is_closed(const Problem &problem, const SolveOptions &options, bool plain_pose);
 
 struct Instance {
-  Instance(const Problem &problem, const SolveInputs &inputs, std::vector<int> *clipped);
+  // `max_change`: by how much a joint may leave the seed.
+  Instance(const Problem &problem, const SolveInputs &inputs, double max_change, std::vector<int> *clipped);
   Instance(const Instance &) = delete;
   Instance &operator=(const Instance &) = delete;
 
   std::vector<double> full(const double *variables) const;
+  // The same without looking for the turns that are nearest to the seed.
+  std::vector<double> exact(const double *variables) const;
+  // q with its joints on other turns that limits allow, the nearest to the seed first.
+  std::vector<std::vector<double>> other_turns(const std::vector<double> &q) const;
+  bool is_within_limits(const double *q) const;
   bool has_collision() const { return is_confined_; }
   // Hard goals that leave freedom: a configuration in collision can be improved.
   bool is_redundant() const { return problem.demands() < view.variable_count; }
@@ -44,10 +50,13 @@ struct Instance {
 
  private:
   void move_base(const Placement &base);
+  void narrow(double max_change);
 
   bool is_confined_;
   std::vector<ActiveAxis> axes_;
   std::vector<LinkPoint> points_;
+  std::vector<double> lower_, upper_, sample_lower_, sample_upper_;  // of the variables where changes are bounded
+  std::vector<uint8_t> continuous_, spans_full_turn_;
 };
 
 }  // namespace memetik

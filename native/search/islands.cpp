@@ -76,7 +76,7 @@ bool is_finished(SolveState &state, int64_t generation, int island) {
 bool accept(SolveState &state, IslandState &island, int64_t generation, int index) {
   std::vector<double> q = state.instance.full(island.candidate.data());
   std::vector<double> errors;
-  if (!verify(state, q, errors) || !is_allowed(state, q, island.control.candidate_is_free)) return false;
+  if (!verify(state, q, errors) || !is_allowed(state, q, errors, island.control.candidate_is_free)) return false;
   std::lock_guard<std::mutex> lock(state.mutex);
   const double cost = island.control.candidate_cost;
   if (state.options.collect > 0) return !collect(state, {std::move(q), std::move(errors), cost});
@@ -90,19 +90,29 @@ bool accept(SolveState &state, IslandState &island, int64_t generation, int inde
   return true;
 }
 
+// Nothing comes of an island any more.
+void exhaust(SolveState &state, IslandState &island) {
+  const IslandControl &c = island.control;
+  const bool is_spent = c.counts.evaluations >= c.most_evaluations;
+  if (state.exhausted.fetch_add(1) + 1 >= state.memetic.islands)
+    state.end(is_spent ? Ending::evaluations : Ending::attempts, true);
+  island.exhausted = true;
+}
+
 // One round of an island.
 void advance(SolveState &state, int64_t generation, int index) {
   IslandState &island = state.islands[size_t(index)];
   const ProblemView &view = state.instance.view;
   IslandControl &c = island.control;
+  if (island.exhausted) return;
   if (!island.started) {
     prepare_island(state, island, index);
     c.most_evaluations = evaluations_of(state, index), c.most_starts = starts_of(state, index);
+    if (c.most_evaluations <= 0 || c.most_starts <= 0) return exhaust(state, island);
     start_workers(state, island);
     state.method.start(view, state.method_options, island.memory, c);
     island.started = true;
   }
-  if (island.exhausted) return;
   // A candidate that is rejected ends a round early: the rounds that follow it are paid from the same budget.
   const int64_t budget = c.counts.evaluations + state.round_evaluations;
   c.budget = (generation + 1) * state.round_evaluations;
@@ -113,10 +123,7 @@ void advance(SolveState &state, int64_t generation, int index) {
       return;
     }
     if (ended == RoundEnd::exhausted) {
-      const bool is_spent = c.counts.evaluations >= c.most_evaluations;
-      if (state.exhausted.fetch_add(1) + 1 >= state.memetic.islands)
-        state.end(is_spent ? Ending::evaluations : Ending::attempts, true);
-      island.exhausted = true;
+      exhaust(state, island);
       break;
     }
     if (ended == RoundEnd::running) break;

@@ -22,8 +22,9 @@ struct MemeticOptions {
   double damping = 5e-2;
   double max_step = 1.5;          // largest change of a joint in one iteration
   int32_t round_iterations = 12;  // iterations before an island hands over
-  // Local optima of the soft goals in a row that bring nothing better end their refinement.
-  int32_t refine_patience = 48;
+  // Local optima of the soft goals in a row that bring nothing better end their refinement; and as many as it took to
+  // what is the best.
+  int32_t refine_patience = 16;
   int32_t seed_patience = 16;  // iterations the seed's own basin may still take once another has an answer
   bool closed_form = true;     // where the arm has one
   bool climb = true;           // in a scene, islands improve configurations in collision by their free length,

@@ -12,6 +12,10 @@ namespace memetik {
 
 MEMETIK_ENUM(Ending, solved, timeout, evaluations, attempts, interrupted, failed)
 
+// What ended the refinement of the soft goals: there was none to do; their cost is zero; the optimum of the branch was
+// reached; further optima brought next to nothing; the time or work was used up.
+MEMETIK_ENUM(RefinementEnd, none, met, optimum, no_gain, bound)
+
 // One iteration of an island: its 8 individuals.
 struct Generation {
   int island;
@@ -38,6 +42,7 @@ struct Outcome {
   std::vector<double> errors;  // per term
   double cost = 0;             // of the hard goals, weighted
   double soft_cost = 0;        // of the soft goals, weighted
+  RefinementEnd refinement = RefinementEnd::none;
   double seconds = 0;
   Counts counts{};
   int island = 0;

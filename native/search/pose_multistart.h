@@ -46,9 +46,10 @@ struct PoseMultistartKernels {
   int (*solve_closed)(const ProblemView &, const PoseView &, const ClosedForm &, void *memory, PoseElement &element,
                       double *answers);
   // The closed form of seven joints: the answer is the configuration nearest to the seed for the first angle of the
-  // last joint that has any.
+  // last joint that has any. With `leaves_near`, elements whose seed is near to the target are left to the seed's own
+  // basin: their start is kSeedNear.
   void (*solve_shoulder)(const ProblemView &, const PoseView &, const ClosedForm &, void *memory, PoseElement *elements,
-                         long count);
+                         long count, bool leaves_near);
 };
 
 const PoseMultistartKernels &active_pose_multistart_kernels();

@@ -13,10 +13,12 @@ namespace memetik {
 inline namespace MEMETIK_ARCH {
 namespace {
 
-enum class Phase : int32_t { reach, slide, settle, arrived };
+enum class Phase : int32_t { reach, slide, settle, arrived, idle };
 
 // eps is chosen so that the soft goals begin to weigh as much as being off the hard goals by this many metres.
 constexpr double kFirstPull = 0.15, kLastPull = 0.005, kShrink = 0.18;
+// Where a branch must not be left, soft goals pull no harder than this, and steps are no longer than this.
+constexpr double kStayingPull = 0.03, kStayingStep = 0.2;
 constexpr int kMostBacktracks = 6, kSettleIterations = 6;
 
 struct Refinement {
@@ -47,6 +49,15 @@ void begin_lane(const ProblemView &v, Refinement &r, int lane, const double *var
   set(r.last_merit, lane, 1e300);
 }
 
+// A lane that has come to its end: it starts anew, or rests where the branch must not be left.
+void spawn(const ProblemView &v, Refinement &r, IslandControl &c, int lane);
+
+void renew(const ProblemView &v, Refinement &r, IslandControl &c, int lane) {
+  if (!c.stays) return spawn(v, r, c, lane);
+  r.phase[lane] = Phase::idle;
+  set(r.eps, lane, 0.0);
+}
+
 // Half of the new starts are drawn at random, half near the best so far, at one scale for all joints.
 void spawn(const ProblemView &v, Refinement &r, IslandControl &c, int lane) {
   ++c.counts.starts;
@@ -71,18 +82,21 @@ size_t bytes(const ProblemView &v, const MemeticOptions &) {
 }
 
 // The configuration to improve stands in the first lane; what its soft goals cost is what others have to beat. The
-// second lane starts where the user did: soft goals often ask to stay there.
+// second lane starts where the user did: soft goals often ask to stay there. Where the branch must not be left the
+// first is alone.
 void start(const ProblemView &v, const MemeticOptions &, void *memory, IslandControl &c) {
   Arena arena{static_cast<char *>(memory), 0};
   Refinement &r = *arena.take<Refinement>(1);
   r.layout(v, arena);
   for (int lane = 0; lane < kWidth; ++lane) {
-    if (lane > 1) {
+    if (lane > 1 && !c.stays) {
       spawn(v, r, c, lane);
       continue;
     }
-    for (int i = 0; i < v.variable_count; ++i) c.buffer[i] = lane == 0 ? c.seed[i] : c.configuration[v.q_index[i]];
+    const bool from_answer = lane == 0 || c.stays;
+    for (int i = 0; i < v.variable_count; ++i) c.buffer[i] = from_answer ? c.seed[i] : c.configuration[v.q_index[i]];
     begin_lane(v, r, lane, c.buffer);
+    if (lane > 0 && c.stays) r.phase[lane] = Phase::idle;
   }
   if (evaluate<false>(v, {c.data, c.configuration, c.callback, c.context, c.conservative, c.collision_axes}, r.now,
                       1 << 30, c.buffer))
@@ -119,13 +133,13 @@ bool decide(const ProblemView &v, const MemeticOptions &o, Refinement &r, Island
   switch (r.phase[lane]) {
     case Phase::reach:
       if (inside) {
-        slide_on(r, lane, kFirstPull);
+        slide_on(r, lane, c.stays ? kStayingPull : kFirstPull);
         return true;
       }
       r.stagnant[lane] = merit < (1.0 - o.progress) * last ? 0 : r.stagnant[lane] + 1;
       set(r.last_merit, lane, merit);
       if (r.stagnant[lane] < o.stagnation && r.iterations[lane] < o.local_iterations) return true;
-      spawn(v, r, c, lane);
+      renew(v, r, c, lane);
       return false;
     case Phase::slide: {
       if (merit > last) {
@@ -171,9 +185,10 @@ bool decide(const ProblemView &v, const MemeticOptions &o, Refinement &r, Island
         return false;
       }
       if (r.iterations[lane] < 2 * kSettleIterations) return true;
-      spawn(v, r, c, lane);
+      renew(v, r, c, lane);
       return false;
     case Phase::arrived:
+    case Phase::idle:
       break;
   }
   return false;
@@ -183,9 +198,14 @@ RoundEnd round(const ProblemView &v, const MemeticOptions &o, void *memory, Isla
   Refinement &r = *static_cast<Refinement *>(memory);
   const EvaluationInput input{c.data, c.configuration, c.callback, c.context, c.conservative, c.collision_axes};
   const int n = v.variable_count;
+  MemeticOptions stepping = o;
+  if (c.stays && stepping.max_step > kStayingStep) stepping.max_step = kStayingStep;
   for (int iteration = 0; iteration < o.round_iterations; ++iteration) {
+    int working = 0;
+    for (Phase phase : r.phase) working += phase != Phase::idle;
+    if (working == 0 || c.counts.evaluations + working > c.most_evaluations) return RoundEnd::exhausted;
     if (!evaluate<true>(v, input, r.now, 1 << 30, c.buffer)) return RoundEnd::failed;
-    c.counts.evaluations += kWidth;
+    c.counts.evaluations += working;
     const Lane hard_cost = cost_of(v, r.now, true), soft_cost = cost_of(v, r.now, false);
     r.hard_cost = hard_cost, r.soft_cost = soft_cost;
     r.merit = hard_cost + r.eps * r.eps * soft_cost;
@@ -209,7 +229,7 @@ RoundEnd round(const ProblemView &v, const MemeticOptions &o, void *memory, Isla
       for (int i = 0; i < n; ++i) c.candidate[i] = get(r.now.q[i], offered);
     }
     for (int lane = 0; lane < kWidth; ++lane)
-      if (r.phase[lane] == Phase::arrived) spawn(v, r, c, lane);
+      if (r.phase[lane] == Phase::arrived) renew(v, r, c, lane);
 
     // One step for all lanes: soft goals weighted by each lane's own eps.
     const Lane eps = r.eps;
@@ -231,7 +251,7 @@ RoundEnd round(const ProblemView &v, const MemeticOptions &o, void *memory, Isla
     for (int i = 0; i < n; ++i)
       for (int lane = 0; lane < kWidth; ++lane)
         if (!(still >> lane & 1)) set(r.previous[i], lane, get(r.now.q[i], lane));
-    step_by_variables(v, o, r.now, r.step, v.row_count, damping, still);
+    step_by_variables(v, stepping, r.now, r.step, v.row_count, damping, still);
     if (offered >= 0) return RoundEnd::candidate;
   }
   return RoundEnd::running;

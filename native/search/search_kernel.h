@@ -54,6 +54,7 @@ struct IslandControl {
   const CollisionAxis *collision_axes;
   const CollisionView *conservative;  // the same, with bodies and fields that are nowhere too small
   double margin, hinge_margin;
+  bool stays;      // refinement keeps to the branch of c.seed
   bool redundant;  // the hard goals leave freedom: a configuration in collision can be improved
   // Configurations to start from before any other, active variables of each.
   const double *warm_starts;

@@ -1,5 +1,6 @@
 #include "search/solve.h"
 
+#include "base/aligned_buffer.h"
 #include "base/dispatch.h"
 #include "search/acceptance.h"
 #include "search/islands.h"
@@ -15,8 +16,8 @@ namespace {
 Outcome check_seed(SolveState &state) {
   Outcome &outcome = state.outcome;
   outcome.q = state.instance.q;
-  outcome.success =
-      verify(state, outcome.q, outcome.errors) && is_allowed(state, outcome.q, !state.instance.has_collision());
+  outcome.success = verify(state, outcome.q, outcome.errors) &&
+                    is_allowed(state, outcome.q, outcome.errors, !state.instance.has_collision());
   outcome.ending = outcome.success ? Ending::solved : Ending::attempts;
   outcome.counts.evaluations = 1;
   outcome.seconds = state.elapsed();
@@ -28,6 +29,19 @@ void add(Counts &total, const Counts &own) {
   total.bred_starts += own.bred_starts, total.wipeouts += own.wipeouts, total.rejected += own.rejected;
   total.blocked += own.blocked, total.generations += own.generations;
   total.contact_ticks += own.contact_ticks;
+}
+
+// Where nothing was evaluated.
+double cost_at(SolveState &state, const double *variables) {
+  static thread_local AlignedMemory memory;
+  const SearchKernels &kernels = active_search_kernels();
+  const ProblemView &view = state.instance.view;
+  IslandState island;
+  prepare_island(state, island, 0);
+  double cost = 0;
+  kernels.evaluate(view, memory.get(kernels.evaluation_bytes(view)), island.control, {variables, 1, 0},
+                   {&cost, nullptr, nullptr, nullptr});
+  return cost;
 }
 
 }  // namespace
@@ -49,7 +63,7 @@ Outcome conclude(SolveState &state) {
   }
   if (!outcome.success) {
     outcome.q = state.instance.full(best->data());
-    outcome.cost = least;
+    outcome.cost = least < 1e300 ? least : cost_at(state, best->data());
     if (outcome.ending != Ending::failed) measure(state, outcome.q, outcome.errors);
   }
   outcome.seconds = state.elapsed();

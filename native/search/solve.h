@@ -14,6 +14,7 @@ namespace memetik {
 // Where a solve starts and what its targets are. What it points to must outlive the solve.
 struct SolveInputs {
   const double *q = nullptr;  // full seed
+  bool is_seeded = true;      // the caller chose it
   std::vector<const double *> targets;
   uint64_t rng = 0, stream = 0;
   const Placement *base = nullptr;               // the robot stands here instead of where it was described

@@ -14,7 +14,7 @@ SolveState::SolveState(const Problem &problem, const SolveOptions &options, cons
       callbacks(callbacks),
       begin(Clock::now()),
       begin_ticks(ticks()),
-      instance(problem, inputs, &outcome.clipped),
+      instance(problem, inputs, options.max_change, &outcome.clipped),
       memetic(options.memetic),
       method(options.method.is_memetic() ? active_search_kernels().island : *options.method.kernels),
       method_options(options.method.is_memetic() ? &memetic : options.method.parameters.get()) {

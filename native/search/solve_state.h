@@ -34,6 +34,12 @@ struct SolveState {
 
   // Beyond those of the steps before the islands.
   int64_t evaluations_left() const { return std::max<int64_t>(options.evaluations - outcome.counts.evaluations, 0); }
+  // By all steps so far.
+  int64_t evaluations_done() const {
+    int64_t done = outcome.counts.evaluations;
+    for (const IslandState &island : islands) done += island.control.counts.evaluations;
+    return done;
+  }
   int64_t starts_left() const { return std::max<int64_t>(options.attempts - outcome.counts.starts, 0); }
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin).count(); }
   // True when the caller wants to stop. It is asked every now and then.
@@ -52,8 +58,9 @@ struct SolveState {
   MemeticOptions memetic;  // those of the options, with rounds as this problem needs them
   const IslandKernels &method;
   const void *method_options;
-  int64_t rounds = 1;          // of an island before the next one's turn
-  int64_t round_evaluations;   // of a round
+  int64_t rounds = 1;         // of an island before the next one's turn
+  int64_t round_evaluations;  // of a round
+  int64_t refine_evaluations = 0;
   std::vector<double> guided;  // the guide's answer, where it has one
   double guide_seconds = 0;
   std::vector<double> warm_starts;  // active variables of the configurations to start from

@@ -36,6 +36,7 @@ void Escape::start(const Place &place) {
   control_.data = place.data, control_.configuration = place.configuration, control_.seed = best_.data();
   control_.callback = place.callback, control_.context = place.context, control_.buffer = buffer_.data();
   control_.random = {0x9e3779b97f4a7c15ull * ++stretch_, 0};
+  control_.most_evaluations = control_.most_starts = kUnbounded;
   control_.index = 1;  // the seed's own basin is what the tracker itself is in
   control_.candidate = candidate_.data(), control_.best = best_.data(), control_.best_cost = 1e300;
   active_search_kernels().island.start(problem_->view(), &options_, memory_.data(), control_);

@@ -40,7 +40,8 @@ class Goal:
     Goals of your own subclass this: they name their `links` and `joints` and override `residual`, maybe `jacobian` and
     `residuals`; `tolerance` (1e-5 where there is none) bounds the residual's norm.
 
-    weight    multiplies the residual: orders goals of one priority.
+    weight    multiplies the residual: orders goals of one priority. Zero switches the goal off: it asks for nothing
+              and has no error; an open target keeps its place among the others and is not looked at.
     priority  0: a hard goal; 1, 2, ...: soft goals, the lower number first.
     name      how the solution's errors and open targets refer to it; by default made from the class and its link.
     loss      how the residual's size turns into cost.

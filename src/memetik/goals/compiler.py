@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from memetik import _core
 from memetik.errors import GoalError, UnknownNameError
-from memetik.goals.base import Goal
+from memetik.goals.base import HARD, Goal
 
 if TYPE_CHECKING:
     from memetik.collision.context import CollisionContext
@@ -75,6 +75,8 @@ class GoalCompiler:
     seed_copies: list[_core.SeedCopy] = field(default_factory=list[_core.SeedCopy])
     callbacks: dict[int, UserTerm] = field(default_factory=dict[int, "UserTerm"])
     """Terms that the user's own code evaluates in Python."""
+    named: set[int] = field(default_factory=set[int])
+    """Entries of q that soft goals name: they move, whether or not another goal moves them."""
     geometries: list[_core.Geometry] = field(default_factory=list[_core.Geometry])
     """The geometries that terms name by their index."""
     goal: int = 0
@@ -90,7 +92,18 @@ class GoalCompiler:
             raise GoalError(f"{goal!r} asks for nothing.")
         if goal.is_open and len(self.targets) == targets:
             self._open_vector(terms)
+        if goal.weight == 0.0:
+            self._switch_off(terms)
+        elif goal.priority > HARD and goal.joints is not None:
+            self.named.update(entry for term in self.terms[terms:] for entry in term.spec.entries)
         self.goal += 1
+
+    def _switch_off(self, first: int) -> None:
+        """Takes back the terms of the current goal. Its open target stays, so that others keep their places."""
+        del self.terms[first:]
+        self.target_copies = [copy for copy in self.target_copies if copy.term < first]
+        self.seed_copies = [copy for copy in self.seed_copies if copy.term < first]
+        self.callbacks = {term: goal for term, goal in self.callbacks.items() if term < first}
 
     def frame(self, link: str, placement: ArrayLike | None = None) -> int:
         """Index of a frame fixed to a link, at `placement` (4, 4) in the link's frame."""
@@ -187,6 +200,7 @@ class GoalCompiler:
             lower=np.ascontiguousarray(self.robot.lower),
             upper=np.ascontiguousarray(self.robot.upper),
             held=list(held),
+            named=sorted(self.named),
             targets=[target.spec for target in self.targets],
             target_copies=self.target_copies,
             seed_copies=self.seed_copies,

@@ -142,6 +142,7 @@ class _Elements:
         own_seeds = np.ascontiguousarray(seeds[numbers]) if len(seeds) > 1 else seeds
         streams = np.uint64(stream) + np.arange(self.count, dtype=np.uint64)[numbers]
         batch = _core.Batch(problem.core, self.options.core, targets, own_seeds, rng, streams)
+        batch.set_seeded(self.inputs.is_seeded)
         if bases is not None:
             batch.set_bases(np.ascontiguousarray(problem.base_transform(bases[numbers])))
         if context is not None:

@@ -74,6 +74,7 @@ class Inputs:
             tuple(t[k] if many else t for t, many in zip(self.targets, self.batched_targets, strict=True)),
             seed[k if len(seed) > 1 else 0] if seed.ndim == 2 else seed,
             base[k] if base is not None and base.ndim == 3 else base,
+            is_seeded=self.is_seeded,
         )
 
     @property

@@ -60,6 +60,7 @@ class ProblemInstance:
         base, context = inputs.base, problem.collision_context
         bound = _core.BoundProblem(problem.core, self.options.core, inputs.targets, inputs.seed, self.rng)
         bound.set_base(None if base is None else np.ascontiguousarray(problem.base_transform(base)[:3]))
+        bound.set_seeded(inputs.is_seeded)
         bound.set_valid(self.valid)
         bound.set_callback(problem.callback(base))
         bound.set_collision(None if context is None else context.snapshot())

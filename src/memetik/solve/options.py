@@ -60,6 +60,8 @@ class SolveKeywords(TypedDict, total=False):
     attempts: int | None
     refine: float | None
     refine_evaluations: int | None
+    explore: bool | None
+    max_change: float | None
     select: Selection
     trace: bool
 
@@ -78,6 +80,10 @@ KEYWORDS = tuple(BatchKeywords.__annotations__)
 class SolveOptions:
     """Checked options. Times are infinite and counts -1 where there is no bound.
 
+    refine, refine_evaluations   -1: what is left of `timeout` and `evaluations`.
+    explore    whether soft goals may lead to other branches; None: where no seed is given.
+    max_change  radians or metres by which a joint may leave the seed.
+
     collect    gather so many distinct solutions instead of stopping at the first; 0: stop at the first.
     distinct   radians or metres: configurations whose joints all differ by less are one.
     core       the same for the core.
@@ -89,6 +95,8 @@ class SolveOptions:
     threads: int
     refine: float
     refine_evaluations: int
+    explore: bool | None
+    max_change: float
     method: Method
     approximate: bool
     trace: bool
@@ -124,10 +132,10 @@ class SolveOptions:
             evaluations=_count("evaluations", evaluations),
             attempts=_count("attempts", given.get("attempts")),
             threads=_threads(given.get("threads", 1)),
-            refine=_seconds("refine", given.get("refine"), timeout if soft and not collect else 0.0),
-            refine_evaluations=_count(
-                "refine_evaluations", evaluations if refine_evaluations is None and soft else refine_evaluations
-            ),
+            refine=_seconds("refine", given.get("refine"), -1.0 if soft and not collect else 0.0),
+            refine_evaluations=_count("refine_evaluations", refine_evaluations),
+            explore=_explore(given.get("explore"), select),
+            max_change=_change(given.get("max_change")),
             collect=_gathered(collect),
             distinct=_distance(distinct),
             approximate=bool(given.get("approximate", False)),
@@ -142,6 +150,7 @@ class SolveOptions:
         core = core_options(self.method).replace(  # pyright: ignore[reportUnknownMemberType]
             timeout=self.timeout, evaluations=self.evaluations, attempts=self.attempts, threads=self.threads,
             refine=self.refine, refine_evaluations=self.refine_evaluations, collect=self.collect,
+            explore=-1 if self.explore is None else int(self.explore), max_change=self.max_change,
             distinct=self.distinct, approximate=self.approximate, trace=self.trace,
         )  # fmt: skip
         object.__setattr__(self, "core", core)
@@ -185,6 +194,20 @@ def _seconds(name: str, value: float | None, default: float) -> float:
         return default
     if not (isinstance(value, int | float | np.number) and value >= 0.0):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(f"{name} is in seconds and must not be negative, not {value!r}.")
+    return float(value)
+
+
+def _explore(value: bool | None, select: Selection) -> bool | None:
+    if not (value is None or isinstance(value, bool | np.bool_)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(f"explore is True, False or None, not {value!r}.")
+    return select == "preference" or None if value is None else bool(value)
+
+
+def _change(value: float | None) -> float:
+    if value is None:
+        return math.inf
+    if not (isinstance(value, int | float | np.number) and value > 0.0):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(f"max_change is in radians or metres and must be above zero, not {value!r}.")
     return float(value)
 
 

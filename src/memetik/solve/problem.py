@@ -124,7 +124,7 @@ class Problem:
         self.callbacks = {order.index(k): goal for k, goal in compiler.callbacks.items()}
         self.open_targets: tuple[OpenTarget, ...] = tuple(compiler.targets)
         self.goal_names: tuple[str, ...] = _unique_names(self.goals)
-        self.has_soft_goals: bool = any(goal.priority > HARD for goal in self.goals)
+        self.has_soft_goals: bool = any(goal.priority > HARD and goal.weight > 0.0 for goal in self.goals)
         stated = [(name, value) for name, value in self.fixed.items() if value is not None]
         self.held_values = [self._held_value(name, value) for name, value in stated]
         self.neutral: Array = np.array(self.robot.neutral)
@@ -190,15 +190,23 @@ class Problem:
         valid        a predicate of a configuration (dof,), asked inside the loop: the search goes on until it says yes.
                      For a batch it gets the configurations (M, dof) of all elements in doubt and returns (M,) booleans.
         timeout      seconds of wall time. By default 0.1 where `evaluations` is not given.
-        evaluations  bound on the work (one evaluation: all goals once at one configuration). The result then depends
-                     on nothing but the inputs and `rng`, whatever `threads` is.
+        evaluations  bound on the work (one evaluation: all goals once at one configuration), from the first on. The
+                     result then depends on nothing but the inputs and `rng`, whatever `threads` is. A closed form of
+                     six joints counts as eight, its branches; one of seven as four or eight for each angle of the last
+                     joint. With approximate=True the way to the local minimum comes on top.
         threads      how many threads run the search's islands, or the elements of a batch.
         method       a name of mk.methods.METHODS, or an object with parameters such as mk.methods.Memetic(...).
         approximate  where there is no solution, bring the best found to its local minimum: the nearest configuration.
                      In a scene, the nearest that is free of collisions.
-        attempts     bound on the number of local searches.
-        refine       seconds to improve soft goals once the hard goals are satisfied (by default what is left of the
-                     timeout); `refine_evaluations` bounds the work instead.
+        attempts     bound on the number of local searches. A closed form counts as one, or as one for each angle of the
+                     seventh joint.
+        refine       seconds to improve soft goals once the hard goals are satisfied, by default what is left of the
+                     timeout; `refine_evaluations` bounds the work instead, by default what is left of `evaluations`.
+                     It ends before where further optima bring less than one per cent; `solution.refinement` tells.
+        explore      whether soft goals may lead to other branches and whole turns. By default they may where no seed is
+                     given; with a seed the solution stays where the hard goals' own is, so that sequences in which each
+                     solve starts from the last are continuous.
+        max_change   radians or metres by which a joint may differ from the seed: a bound on every solution.
         select       "first" solution found, or of the distinct ones found in the time given the one "nearest" to the
                      seed or with the best "manipulability" of the first goal's link (refined where `refine` is given),
                      or with the best "preference", the cost of the soft goals.

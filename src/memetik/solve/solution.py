@@ -78,6 +78,15 @@ class Solution:
         return float(self.outcome.soft_cost)
 
     @property
+    def refinement(self) -> str:
+        """What ended the refinement of the soft goals.
+
+        "none" was done; "met": their cost is zero; "optimum": the best of the branch is reached; "no_gain": further
+        optima brought next to nothing; "bound": the time or the evaluations were used up, and more may bring more.
+        """
+        return self.outcome.refinement.name
+
+    @property
     def time(self) -> float:
         """Seconds inside the search."""
         return float(self.outcome.seconds)
@@ -158,6 +167,7 @@ def refined_outcome(outcome: _core.Outcome, better: _core.Outcome, seconds: floa
     """An outcome with what refinement made better of it."""
     return outcome.replace(  # pyright: ignore[reportUnknownMemberType]
         q=better.q, errors=better.errors, soft_cost=better.soft_cost, seconds=seconds, refined=better.refined,
+        refinement=better.refinement,
         evaluations=outcome.evaluations + better.evaluations,
     )  # fmt: skip
 

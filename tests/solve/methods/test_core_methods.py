@@ -136,10 +136,10 @@ def test_a_bare_method_ends_where_it_is_stuck(arm):
 def test_answers_that_are_turned_away_lead_to_restarts(arm):
     robot, targets, seeds = arm
     problem = problem_for(robot, "kdl")
-    seen = []
+    seen = set()
 
     def valid(q):
-        seen.append(q)
+        seen.add(tuple(np.round(np.sin(q), 3)))  # other turns of an answer are that answer
         return len(seen) > 3
 
     for method in ("kdl", "lma", "bio2_memetic", "bio1"):

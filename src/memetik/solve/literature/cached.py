@@ -145,8 +145,8 @@ class Cached(PythonMethod):
 
     def _repeat(self, task: SearchTask, x: np.ndarray) -> bool:
         """Offers an answer of before, and gives it as it was: not on the turn that is nearest to the seed."""
-        accepted = task.submit(x)
-        if accepted and (x == task.clip(x)).all():
+        accepted, valid = task.submit(x), task.instance.valid
+        if accepted and (x == task.clip(x)).all() and (valid is None or bool(valid(task.full(x)))):
             _, errors, cost, variables = task.answers[-1]
             task.answers[-1] = (task.full(x), errors, cost, variables)
         return accepted

@@ -316,7 +316,8 @@ class SearchTask:
 
     def refined(self) -> _core.Outcome:
         """The first answer with its soft goals improved, by the core, within the solve's bounds."""
-        return self._stage.refine(self.answers[0][3])
+        q = self.answers[0][0][self.problem.core.variables]
+        return self._stage.refine(np.ascontiguousarray(q), self.evaluations)
 
     def _evaluate(self, q: np.ndarray, *, residuals: bool, jacobians: bool, priority: int = HARD) -> tuple[Any, ...]:
         self.check_bounds()
