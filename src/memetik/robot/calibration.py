@@ -316,5 +316,9 @@ class _Fit:
 
     def error(self, x: np.ndarray) -> tuple[float, float]:
         position, rotation = self.differences(x)
-        turned = float(np.sqrt(np.mean(np.sum(rotation**2, axis=1)))) if len(rotation) else math.nan
-        return float(np.sqrt(np.mean(np.sum(position**2, axis=1)))), turned
+        return _root_mean_square(position), _root_mean_square(rotation) if len(rotation) else math.nan
+
+
+def _root_mean_square(rows: np.ndarray) -> float:
+    """Of the lengths of rows."""
+    return float(np.linalg.norm(rows)) / math.sqrt(len(rows))

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -59,14 +59,18 @@ class PinocchioModel(Protocol):
     joints: Any
 
 
+Placement: TypeAlias = tuple[tuple[float, float, float], tuple[float, float, float, float]]
+"""A position, and a quaternion x, y, z, w."""
+
+
 @dataclass(frozen=True, slots=True)
 class RosState:
     """What sensor_msgs/JointState and MultiDOFJointState say of one configuration."""
 
     name: tuple[str, ...]
     position: tuple[float, ...]
-    poses: dict[str, tuple[tuple[float, float, float], tuple[float, float, float, float]]] = field(default_factory=dict)
-    """Of joints with several axes: position, and quaternion x, y, z, w."""
+    poses: dict[str, Placement] = field(default_factory=dict[str, Placement])
+    """Of joints with several axes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,8 @@ class SceneSpace(OpenSpace):
         return self.core.search_path(request, stop)
 
     def search_exactly(self, request: _core.PathRequest, stop: _core.StopFlag | None = None) -> _core.PathResult:
-        return self.core.search_path(request.replace(prove_edges=True), stop)
+        proving = request.replace(prove_edges=True)  # pyright: ignore[reportUnknownMemberType]
+        return self.core.search_path(proving, stop)
 
     def shorten_path(self, request: _core.ShortcutRequest) -> np.ndarray:
         return self.core.shorten_path(request)

@@ -215,7 +215,7 @@ def _limbs(robot: Robot, moving: np.ndarray) -> np.ndarray:
     """Per entry of q: whether it moves a tip that one of these entries moves. Fingers do not: they stay as they are."""
     chains = _tip_chains(robot)
     touched = chains[(chains & moving).any(axis=1)]
-    return touched.any(axis=0) if len(touched) else moving
+    return np.any(touched, axis=0) if len(touched) else moving
 
 
 @lru_cache(maxsize=64)

@@ -200,8 +200,7 @@ class _Reader(TolerantReader):
             message = f"{extension.label} has version {version!r}; this memetik reads version {EXTENSION_VERSION!r}."
             raise extension.error(message)
         at: dict[str, Joint] = {}
-        gone_joints: set[str] = set()
-        gone_links: set[str] = set()
+        gone_joints, gone_links = set[str](), set[str]()
         for element in extension.all("joint"):
             replaced = list(element.all("replaces"))
             if not replaced:
