@@ -62,6 +62,7 @@ void try_turns(SolveState &state, IslandState &island) {
 struct RefineBounds {
   explicit RefineBounds(const SolveState &state) {
     const SolveOptions &options = state.options;
+    are_given = options.refine >= 0 || options.refine_evaluations >= 0;
     end = options.refine < 0 ? options.timeout : state.elapsed() + options.refine;
     if (options.refine_evaluations >= 0) evaluations = options.refine_evaluations;
     if (options.refine_evaluations < 0 && options.evaluations >= 0)
@@ -71,6 +72,7 @@ struct RefineBounds {
     return evaluations < kUnbounded ? counts.evaluations >= evaluations : state.elapsed() > end;
   }
 
+  bool are_given;  // how much to spend is asked for: all of it is spent
   double end;
   int64_t evaluations = kUnbounded;
 };
@@ -92,7 +94,8 @@ RefinementEnd run_rounds(SolveState &state, const ProblemView &view, IslandState
     if (c.best_cost < kNothingLeft) return RefinementEnd::met;
     if (ended == RoundEnd::exhausted) return RefinementEnd::optimum;
     // As many optima again as it took to the last gain, and a few: no more is to be expected.
-    if (c.counts.refined - last > std::max<int64_t>(state.memetic.refine_patience, last)) return RefinementEnd::no_gain;
+    const int64_t patience = std::max<int64_t>(state.memetic.refine_patience, last);
+    if (!bounds.are_given && c.counts.refined - last > patience) return RefinementEnd::no_gain;
     if (state.is_interrupted()) {
       state.end(Ending::interrupted, true);
       return RefinementEnd::bound;

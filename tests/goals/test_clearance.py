@@ -168,7 +168,7 @@ def test_soft_goals_move_away_and_the_hard_ones_hold() -> None:
     target = np.array([0.45, 0.2, 0.4])
     hard = mk.Position("panda_hand", target)
     options = {"scene": scene, "self_collision": False}
-    bounds = {"evaluations": 20_000, "refine_evaluations": 20_000}
+    bounds = {"evaluations": 20_000, "refine_evaluations": 20_000, "explore": True}
     plain = mk.Problem(panda, hard, **options)
     near, pairs, least = mk.Clearance(0.25), mk.CollisionDistance(0.05), mk.CollisionDistance(0.05, form="least")
     for number in range(6):

@@ -52,7 +52,9 @@ def test_soft_goals_improve_what_they_measure_while_hard_ones_hold(
         hard = goals.Pose("panda_hand", panda.pose("panda_hand", panda.random(rng)))
         seed = panda.random(rng)
         plain = Problem(panda, hard).solve(seed=seed, evaluations=4000)
-        better = Problem(panda, [hard, soft]).solve(seed=seed, evaluations=4000, refine_evaluations=40_000)
+        better = Problem(panda, [hard, soft]).solve(
+            seed=seed, evaluations=4000, refine_evaluations=40_000, explore=True
+        )
         assert better.success
         assert max(better.errors["pose_panda_hand"].values()) <= 1.01e-5
         gains.append(measure(panda, plain.q, seed) - measure(panda, better.q, seed))

@@ -144,7 +144,7 @@ def test_taught_postures_are_targets(task_file, tmp_path):
     ("steps", "message"),
     [
         ('[[step]]\npick = "cup"\n', "cup"),
-        ('[[step]]\nmove = "hom"\n', "no posture"),
+        ('[[step]]\nmove = "hom"\n', "no configuration"),
         ('[[step]]\nline = "nowhere"\n', "no pose"),
         ('[[step]]\npick = "cube"\nmove = "ready"\n', "is needed; there is pick, move"),
         ('[[step]]\nplace = "there"\n', "nothing was picked"),

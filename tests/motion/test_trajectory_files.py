@@ -147,7 +147,7 @@ def test_errors_of_a_file_begin_with_its_name(curve, tmp_path):
 
 
 def test_an_unknown_ending_is_refused_before_anything_is_written(curve, tmp_path):
-    with pytest.raises(InvalidInputError, match=r"\.json or \.csv, not as 'curve.yaml'"):
+    with pytest.raises(InvalidInputError, match=r"\.json, \.csv or \.mcap, not as 'curve.yaml'"):
         curve.save(tmp_path / "curve.yaml")
     assert not list(tmp_path.iterdir())
 

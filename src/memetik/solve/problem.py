@@ -200,8 +200,9 @@ class Problem:
                      In a scene, the nearest that is free of collisions.
         attempts     bound on the number of local searches. A closed form counts as one, or as one for each angle of the
                      seventh joint.
-        refine       seconds to improve soft goals once the hard goals are satisfied, by default what is left of the
-                     timeout; `refine_evaluations` bounds the work instead, by default what is left of `evaluations`.
+        refine       seconds to improve soft goals once the hard goals are satisfied; all of them are used. By default
+                     improvement ends where nothing more is gained, at the latest with the timeout.
+                     `refine_evaluations` bounds the work instead, by default by what is left of `evaluations`.
                      It ends before where further optima bring less than one per cent; `solution.refinement` tells.
         explore      whether soft goals may lead to other branches and whole turns. By default they may where no seed is
                      given; with a seed the solution stays where the hard goals' own is, so that sequences in which each
