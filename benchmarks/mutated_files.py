@@ -23,7 +23,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
+
+if TYPE_CHECKING:
+    from memetik.robot.robot import Robot
 
 SECONDS_ALLOWED = 2.0
 HANG_SECONDS = 60.0
@@ -159,18 +163,23 @@ def _work(sender: Connection, first: int, count: int, seed: int, port: int, fold
 
 
 def _load(urdf: Path, srdf: Path) -> tuple[str, float, str]:
+    from memetik.robot.load import load_description
+    from memetik.robot.robot import Robot
+
+    return try_loading(lambda: Robot(load_description(urdf, srdf=srdf)))
+
+
+def try_loading(load: Callable[[], Robot]) -> tuple[str, float, str]:
     """Load a robot; gives the outcome, the seconds it took, and what is wrong with that, if anything.
 
     Loading waits for nothing, so the processor's seconds are what it takes on a machine that does nothing else.
     """
     from memetik.errors import MemetikError
-    from memetik.robot.load import load_description
-    from memetik.robot.robot import Robot
 
     violation = ""
     start = time.process_time()
     try:
-        robot = Robot(load_description(urdf, srdf=srdf))
+        robot = load()
         configuration = robot.q()
         for link in robot.links[:50]:
             robot.pose(link, configuration)

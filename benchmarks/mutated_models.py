@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import mutated_files
-from mutated_files import HANG_SECONDS, MUTATIONS, SECONDS_ALLOWED, Report, print_table
+from mutated_files import HANG_SECONDS, MUTATIONS, SECONDS_ALLOWED, Report, print_table, try_loading
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
 MAX_TEXT = 300_000
@@ -114,22 +114,7 @@ def _load(path: Path) -> tuple[str, float, str]:
     import memetik as mk
     from memetik.errors import MemetikError
 
-    violation = ""
-    start = time.process_time()
-    try:
-        robot = mk.load_robot(path)
-        configuration = robot.q()
-        for link in robot.links[:50]:
-            robot.pose(link, configuration)
-        outcome = "loaded"
-    except MemetikError as error:
-        outcome = type(error).__name__
-        if not 0 < len(str(error).strip()) < 3000:
-            violation = f"the message has {len(str(error))} characters"
-    except BaseException as error:  # the point of this program is to see them all
-        outcome = f"UNTYPED {type(error).__name__}"
-        violation = f"{type(error).__name__}: {str(error)[:200]}"
-    seconds = time.process_time() - start
+    outcome, seconds, violation = try_loading(lambda: mk.load_robot(path))
     try:
         mk.load_world(path)
     except MemetikError:
