@@ -14,7 +14,7 @@ CXX_SOURCES := $(shell find native cmake -name '*.cpp' -o -name '*.h')
 NATIVE := CMakeLists.txt $(wildcard cmake/*.cmake) $(CXX_SOURCES)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-ros bench sanitize soak examples docs fmt lint wheel release-check clean
+.PHONY: help build demo test test-arm test-ros bench sanitize soak examples docs fmt lint c-library wheel release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ demo: build $(STAMPS)/demo ## see what memetik does, in a terminal and a picture
 
 test: $(STAMPS)/test ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+
+test-arm: $(STAMPS)/package $(STAMPS)/doctest ## cross-compile for 64-bit ARM and test under emulation (needs qemu-user)
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python packaging/arm.py --doctest $(abspath $(VENV))/doctest/usr/include
 
 test-ros: $(STAMPS)/test $(ROS)/jazzy/installed $(ROS)/kilted/installed ## run the tests beside real ROS 2 (rclpy, Fast DDS)
 	$(BIN)/python -m pytest -m ros tests/ros $(ARGS)
@@ -71,6 +74,17 @@ soak: sanitize ## the sanitized tests, then the long tests, then the benchmark i
 	mkdir -p out && $(BIN)/memetik bench run soak --store out/soak.db  # takes days; the same command goes on
 	$(BIN)/memetik bench report out/soak.db -o out/soak.html
 
+# libmemetik, the library for C, built without Python; valgrind sees the baseline kernels, as it knows no AVX-512.
+C_LIBRARY = -S . -G Ninja -DMEMETIK_PYTHON=OFF -DMEMETIK_C=ON -DMEMETIK_LITERATURE=OFF
+THREAD_SANITIZER = $(foreach kind,C_FLAGS CXX_FLAGS EXE_LINKER_FLAGS SHARED_LINKER_FLAGS,-DCMAKE_$(kind)=-fsanitize=thread)
+c-library: $(STAMPS)/tools ## libmemetik: build it into build/c, its tests, valgrind, four threads under ThreadSanitizer
+	cmake $(C_LIBRARY) -B build/c -DMEMETIK_SETS=native -DCMAKE_BUILD_TYPE=Release >/dev/null && cmake --build build/c >/dev/null
+	build/c/memetik_c_test
+	MEMETIK_ARCH=baseline valgrind --error-exitcode=9 --leak-check=full build/c/memetik_c_test
+	cmake $(C_LIBRARY) -B build/tsan/c -DMEMETIK_SETS=baseline -DCMAKE_BUILD_TYPE=RelWithDebInfo $(THREAD_SANITIZER) >/dev/null \
+		&& cmake --build build/tsan/c >/dev/null
+	TSAN_OPTIONS=halt_on_error=1 build/tsan/c/memetik_c_test threads 4
+
 wheel: $(STAMPS)/tools ## build source and wheel into dist/, and check them as a user would meet them
 	$(INSTALL) --group release
 	$(BIN)/python packaging/release_check.py
@@ -88,7 +102,7 @@ $(STAMPS)/venv:
 
 $(STAMPS)/tools: $(STAMPS)/venv pyproject.toml
 	$(INSTALL) --upgrade pip
-	$(INSTALL) 'scikit-build-core>=0.11' 'nanobind>=2.4' 'numpy>=1.26' 'cmake>=3.18' ninja
+	$(INSTALL) 'scikit-build-core>=0.11' 'nanobind>=2.4' 'numpy>=2.0' 'cmake>=3.18' ninja
 	@touch $@
 
 # The types of the core, where pyright and editors look for them.

@@ -17,6 +17,9 @@ def blocks(path):
 @pytest.mark.parametrize("path", [p for p in FOUND if blocks(p)], ids=lambda p: str(p.relative_to(DOCS)))
 def test_code_on_the_page_runs(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    for module in ("torch", "jax"):
+        if f"import {module}\n" in path.read_text():
+            pytest.importorskip(module)
     names: dict = {"__name__": "page"}
     for block in blocks(path):
         exec(compile(block, str(path), "exec"), names)

@@ -6,21 +6,21 @@ namespace memetik {
 inline namespace MEMETIK_ARCH {
 namespace {
 
-constexpr int kMostPosedBalls = 512;  // a longer cover is posed in parts
+// With more objects than this, configurations far from each other ask the broad phase one by one.
+constexpr int kManyObjects = 48;
 
 // What the lanes of a robot need, in one piece of memory.
 struct LaneMemory {
   FloatFrame *frames;   // per axis
   Floats3 *centres;     // per body: of its bounding ball
   Floats *axis_motion;  // per axis: its joint's spread
-  Floats3 *balls;       // of one body
 };
 
 size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 size_t scratch_bytes(const MeshRobotView &robot) {
   return rounded(sizeof(FloatFrame) * size_t(robot.axis_count)) + rounded(sizeof(Floats3) * size_t(robot.body_count)) +
-         rounded(sizeof(Floats) * size_t(robot.axis_count)) + rounded(sizeof(Floats3) * kMostPosedBalls) + 64;
+         rounded(sizeof(Floats) * size_t(robot.axis_count)) + 64;
 }
 
 MEMETIK_INLINE LaneMemory memory_of(const MeshWork &work) {
@@ -31,8 +31,6 @@ MEMETIK_INLINE LaneMemory memory_of(const MeshWork &work) {
   memory.centres = reinterpret_cast<Floats3 *>(at);
   at += rounded(sizeof(Floats3) * size_t(work.robot.body_count));
   memory.axis_motion = reinterpret_cast<Floats *>(at);
-  at += rounded(sizeof(Floats) * size_t(work.robot.axis_count));
-  memory.balls = reinterpret_cast<Floats3 *>(at);
   return memory;
 }
 
@@ -126,25 +124,24 @@ struct Bounds {
 template <class Found>
 MEMETIK_INLINE void each_object(const MeshSceneView &scene, const Bounds &bounds, const Found &found) {
   if (scene.level_count == 0) return;
-  struct Entry {
-    int level, box;
-  };
-  Entry stack[80];
+  // Entries are one number each, level and box: a pair would be stored in halves and wait to be read whole.
+  uint32_t stack[80];
   int depth = 0;
-  stack[depth++] = {scene.level_count - 1, 0};
+  stack[depth++] = uint32_t(scene.level_count - 1) << 28;
   while (depth > 0) {
-    const Entry entry = stack[--depth];
-    const BoxLanes &lanes = scene.levels[entry.level][entry.box];
+    const uint32_t entry = stack[--depth];
+    const int level = int(entry >> 28), box = int(entry & 0xfffffff);
+    const BoxLanes &lanes = scene.levels[level][box];
     const FloatMask meets =
         (load(lanes.low[0]) <= Floats(bounds.high[0])) & (load(lanes.high[0]) >= Floats(bounds.low[0])) &
         (load(lanes.low[1]) <= Floats(bounds.high[1])) & (load(lanes.high[1]) >= Floats(bounds.low[1])) &
         (load(lanes.low[2]) <= Floats(bounds.high[2])) & (load(lanes.high[2]) >= Floats(bounds.low[2]));
     for (unsigned left = bits(meets); left != 0; left &= left - 1) {
-      const int child = 8 * entry.box + first_bit(left);
-      if (entry.level == 0)
+      const int child = 8 * box + first_bit(left);
+      if (level == 0)
         found(scene.order[child]);
       else
-        stack[depth++] = {entry.level - 1, child};
+        stack[depth++] = uint32_t(level - 1) << 28 | uint32_t(child);
     }
   }
 }
@@ -184,6 +181,14 @@ class Check {
     work_.contact = {body, other, with_object};
   }
 
+  // The bounds of a pair, by what it has to exceed in double precision.
+  void bound(BodyPair &pair, float threshold, const Floats &motion) const {
+    const Floats exact = Floats(threshold) + motion;
+    store(exact, pair.thresholds);
+    store(exact - (pair.margin - exact), pair.certain);
+    pair.is_proof = block_.spread != nullptr;
+  }
+
   int broad_phase(int body, const Floats &reach);
   bool environment(int body);
   bool self(int pair);
@@ -212,7 +217,7 @@ int Check::broad_phase(int body, const Floats &reach) {
   int32_t *candidates = work_.candidates;
   uint32_t *lanes = work_.candidate_lanes;
   // Configurations far from each other have few objects in common: each is asked alone.
-  if (work_.scene.level_count > 1 && widest > 4 * most(reach)) {
+  if (work_.scene.object_count > kManyObjects && widest > 4 * most(reach)) {
     for (unsigned left = open(); left != 0; left &= left - 1) {
       const int lane = first_bit(left);
       Bounds own;
@@ -235,7 +240,9 @@ bool Check::environment(int index) {
   const BodyView &body = work_.robot.bodies[index];
   Floats own(float(block_.margin) + body.padding + body.rounding + block_.rounding + float(kTouch));
   Floats motion(0.0f);
-  if (block_.spread != nullptr) own = own + (motion = motion_of(work_, memory_, index, -1));
+  if (block_.spread != nullptr) motion = motion_of(work_, memory_, index, -1);
+  if (block_.extra != nullptr) motion = motion + load(block_.extra);
+  if (block_.spread != nullptr) own = own + motion;
   const int count = broad_phase(index, own + Floats(body.reach));
   const uint8_t *checked =
       work_.checked == nullptr ? nullptr : work_.checked + size_t(index) * work_.scene.object_count;
@@ -247,17 +254,19 @@ bool Check::environment(int index) {
     if (done() || (checked != nullptr && !checked[number])) continue;
     const ObjectView &object = work_.scene.objects[number];
     const Floats margin = own + Floats(object.padding + object.rounding);
-    const Floats distance = point_distance(object.shape, into(object.pose, memory_.centres[index]));
-    unsigned lanes = possible & open() & bits(distance <= margin + Floats(body.reach));
+    const Floats square = point_square(object.shape, into(object.pose, memory_.centres[index]));
+    const Floats limit = margin + Floats(body.reach);
+    unsigned lanes = possible & open() & bits(square <= limit * limit);
     if (lanes == 0) continue;
     if (body.ball_count > 0 && object.shape.kind < ShapeKind::mesh) {
       hit(cover_hits(body, object, margin, lanes), index, number, true);
       if (lanes == 0 || done()) continue;
     }
     BodyPair pair{body.shape, object.shape, relative(body_frame(work_, memory_, index), constant(object.pose)),
-                  margin,     {},           index,
-                  number,     &object};
-    store(Floats(float(block_.margin + kTouch) + body.padding + object.padding) + motion, pair.thresholds);
+                  margin,     {},           {},
+                  false,      index,        number,
+                  &object};
+    bound(pair, float(block_.margin + kTouch) + body.padding + object.padding, motion);
     hit(shapes_near(work_, pair, lanes, block_.any_is_enough), index, number, true);
   }
   return hits_ != before;
@@ -266,8 +275,9 @@ bool Check::environment(int index) {
 // The balls over a body against an object: gives the configurations that collide for sure, and leaves in `open` those
 // that the exact shapes decide.
 unsigned Check::cover_hits(const BodyView &body, const ObjectView &object, const Floats &margin, unsigned &open) {
-  const FloatFrame frame =
-      body.axis < 0 ? FloatFrame{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, 0}} : memory_.frames[body.axis];
+  // Of the body's axis, in the frame of the object.
+  const FloatFrame frame = within(
+      object.pose, body.axis < 0 ? FloatFrame{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, 0}} : memory_.frames[body.axis]);
   const CoverBallView *balls = work_.robot.balls + body.first_ball;
   // A ball inside the body that meets the object: a collision, whatever the rounding.
   const bool decides = block_.spread == nullptr && has_exact_distance(object.shape.kind);
@@ -278,10 +288,11 @@ unsigned Check::cover_hits(const BodyView &body, const ObjectView &object, const
   const bool may_hide = body.shape.solid && object.shape.bounding_radius < body.reach;
   for (int b = 0; b < body.ball_count && (open & ~hits) != 0; ++b) {
     const CoverBallView &ball = balls[b];
-    const Floats distance = point_distance(object.shape, into(object.pose, placed(frame, ball.x, ball.y, ball.z)));
-    band |= bits(distance <= margin + Floats(ball.outer));
-    if (decides && ball.inner > 0 && ball.inner + certain > 0)
-      hits |= open & bits(distance < Floats(ball.inner + certain));
+    const Floats square = point_square(object.shape, placed(frame, ball.x, ball.y, ball.z));
+    const Floats limit = margin + Floats(ball.outer);
+    band |= bits(square <= limit * limit);
+    const float inner = ball.inner + certain;
+    if (decides && ball.inner > 0 && inner > 0) hits |= open & bits(square < Floats(inner * inner));
     if (hits != 0 && block_.any_is_enough) break;
   }
   open &= (may_hide ? 0xff : band) & ~hits;
@@ -299,19 +310,17 @@ bool Check::self(int number) {
     // What moves both does not matter; it is left out only where the bound of all joints is not enough.
     const int common = work_.common[number];
     motion = motion_of(work_, memory_, names.first, common) + motion_of(work_, memory_, names.second, common);
+    if (block_.extra != nullptr) motion = motion + load(block_.extra);
     margin = margin + motion, limit = limit + motion;
   }
   unsigned lanes = open() & bits(distance2 <= limit * limit);
   if (lanes == 0) return false;
-  BodyPair pair{a.shape,
-                b.shape,
-                relative(body_frame(work_, memory_, names.first), body_frame(work_, memory_, names.second)),
-                margin,
-                {},
-                names.first,
-                names.second,
-                nullptr};
-  store(Floats(float(block_.margin + kTouch) + a.padding + b.padding) + motion, pair.thresholds);
+  BodyPair pair{
+      a.shape, b.shape,     relative(body_frame(work_, memory_, names.first), body_frame(work_, memory_, names.second)),
+      margin,  {},          {},
+      false,   names.first, names.second,
+      nullptr};
+  bound(pair, float(block_.margin + kTouch) + a.padding + b.padding, motion);
   PairMemory &memory = work_.memory[number];
   if (work_.cluster_number[number] >= 0) pair.clusters = work_.clusters + work_.cluster_number[number];
   if (a.shape.hull_count > 0 && b.shape.hull_count > 0) {

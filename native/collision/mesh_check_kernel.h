@@ -46,6 +46,7 @@ struct MeshWork {
 struct MeshBlock {
   const double *q;      // (dof, 8); lanes that are not asked about repeat others
   const float *spread;  // (dof, 8): the motion of each joint to both sides that is to be proved free; null: none
+  const float *extra;   // (8): clearance beyond the margin, with a spread; null: none
   double margin;
   float rounding;      // beyond that of the bodies, where sliding axes are farther out than was said
   unsigned lanes;      // bits of the configurations that are asked about

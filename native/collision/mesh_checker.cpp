@@ -87,10 +87,10 @@ struct MeshChecker::Parts {
 
   void hold(const double *configuration, const uint8_t *moving);
 
-  unsigned run(unsigned lanes, bool any, const float *spreads) {
+  unsigned run(unsigned lanes, bool any, const float *spreads, const float *further = nullptr) {
     if (blocked) return lanes;
     poses.start(q.data());
-    const MeshBlock block{q.data(), spreads, options.margin, more_rounding(), lanes, any};
+    const MeshBlock block{q.data(), spreads, further, options.margin, more_rounding(), lanes, any};
     return kernels.check(work, block);
   }
 
@@ -181,7 +181,7 @@ unsigned MeshChecker::check(const double *q, int count, bool any_is_enough) {
   return parts_->run((1u << count) - 1, any_is_enough, nullptr);
 }
 
-unsigned MeshChecker::unproved(const double *q, const double *spread, int count) {
+unsigned MeshChecker::unproved(const double *q, const double *spread, int count, const double *extra) {
   Parts &parts = *parts_;
   const int dof = parts.view.dof;
   parts.load(q, count);
@@ -190,7 +190,10 @@ unsigned MeshChecker::unproved(const double *q, const double *spread, int count)
       // A little more, for the rounding of this number.
       parts.spread[size_t(8 * k + lane)] = float(spread[(lane < count ? lane : 0) * dof + k] * (1 + 1e-6));
   parts.checks += count;
-  return parts.run((1u << count) - 1, false, parts.spread.data());
+  float further[kMeshLanes];
+  for (int lane = 0; extra != nullptr && lane < kMeshLanes; ++lane)
+    further[lane] = float(extra[lane < count ? lane : 0] * (1 + 1e-6));
+  return parts.run((1u << count) - 1, false, parts.spread.data(), extra == nullptr ? nullptr : further);
 }
 
 bool MeshChecker::is_free(const double *q) { return check(q, 1) == 0; }
@@ -225,6 +228,32 @@ double MeshChecker::first_hit(const double *a, const double *b, double resolutio
 
 bool MeshChecker::is_edge_free(const double *a, const double *b, double resolution) {
   return first_hit(a, b, resolution) > 1;
+}
+
+bool MeshChecker::is_corner_free(const double *a, const double *b, const double *c, double resolution) {
+  Parts &parts = *parts_;
+  double first = 0, second = 0;
+  for (int k = 0; k < parts.view.dof; ++k) {
+    first += (b[k] - a[k]) * (b[k] - a[k]);
+    second += (c[k] - b[k]) * (c[k] - b[k]);
+  }
+  first = std::sqrt(first), second = std::sqrt(second);
+  const double whole = std::max(first + second, 1e-12), corner = first / whole;
+  const double wanted = std::ceil(resolution * whole / kMeshLanes);
+  const int64_t blocks = std::max<int64_t>(1, int64_t(std::min(wanted, 1e9)));
+  const double step = 1.0 / double(blocks * kMeshLanes);
+  for (int64_t block = 0; block < blocks; ++block) {
+    for (int lane = 0; lane < kMeshLanes; ++lane) {
+      const double at = double(lane + 1) / kMeshLanes - double(block) * step;
+      const bool before = at < corner;
+      const double *from = before ? a : b, *to = before ? b : c;
+      const double share = before ? at / corner : (at - corner) / std::max(1 - corner, 1e-12);
+      for (int k = 0; k < parts.view.dof; ++k) parts.q[size_t(8 * k + lane)] = from[k] + share * (to[k] - from[k]);
+    }
+    parts.checks += kMeshLanes;
+    if (parts.run(0xff, true, nullptr) != 0) return false;
+  }
+  return true;
 }
 
 EdgeProof MeshChecker::certify(const double *a, const double *b, const CertificateOptions &options) {

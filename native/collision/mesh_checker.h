@@ -59,8 +59,9 @@ class MeshChecker {
   // near to each other (samples of one edge): the broad phase looks at all of them at once. With `any_is_enough` the
   // answer is not 0 where one of them collides, but bits of others may be missing.
   unsigned check(const double *q, int count, bool any_is_enough = false);
-  // Bit l is set unless all configurations within the spread (count, dof) of q[l] are proved free.
-  unsigned unproved(const double *q, const double *spread, int count);
+  // Bit l is set unless all configurations within the spread (count, dof) of q[l] are proved free; with extra (count)
+  // metres of clearance beyond the margin, where they are given.
+  unsigned unproved(const double *q, const double *spread, int count, const double *extra = nullptr);
   bool is_free(const double *q);
   // out[n]: whether q[n] of (count, dof) collides. Rows need not be related.
   void collides(const double *q, int64_t count, uint8_t *out);
@@ -68,6 +69,8 @@ class MeshChecker {
   // Whether the straight motion from a to b is free at samples: at least `resolution` of them per unit of |b - a|
   // (Euclidean norm), b included, a not; coarse to fine.
   bool is_edge_free(const double *a, const double *b, double resolution);
+  // The same of the motion from a by b to c.
+  bool is_corner_free(const double *a, const double *b, const double *c, double resolution);
   // The same, with where (in [0, 1]) a sample was found to collide; 2 where none was.
   double first_hit(const double *a, const double *b, double resolution);
 

@@ -16,6 +16,8 @@ struct BodyPair {
   FloatFrame b_in_a;
   Floats margin;             // to be exceeded for sure in single precision: with all that rounding may amount to
   float thresholds[8];       // to be exceeded in double precision
+  float certain[8];          // what is nearer in single precision is so in double; negative: nothing is
+  bool is_proof;             // not to be proved apart in single precision is enough
   int body, other;           // numbers
   const ObjectView *object;  // null: the other is a body
   ClusterMemory *clusters = nullptr;  // null: the parts are not looked at one by one
@@ -80,6 +82,28 @@ inline ConvexItem item_of(const ShapeView &shape, const BoxNode *leaf, int k) {
   return {shape.exact, shape.corners + 3 * shape.corner_count * number, shape.corner_count};
 }
 
+// The pose of B in A, and of A in B, in one configuration.
+struct PlainPoses {
+  float R[9], p[3], back_R[9], back_p[3];
+
+  MEMETIK_INLINE PlainPoses(const FloatFrame &f, int lane) {
+    const Floats *columns = &f.x.x;
+    for (int j = 0; j < 3; ++j)
+      for (int i = 0; i < 3; ++i) R[3 * i + j] = back_R[3 * j + i] = get(columns[3 * j + i], lane);
+    for (int i = 0; i < 3; ++i) p[i] = get(columns[9 + i], lane);
+    for (int i = 0; i < 3; ++i) back_p[i] = -(R[i] * p[0] + R[3 + i] * p[1] + R[6 + i] * p[2]);
+  }
+};
+
+// The pose of one lane in double precision; what rounding may amount to is part of the pair's margin.
+MEMETIK_INLINE Placement lane_pose(const FloatFrame &f, int lane) {
+  const PlainPoses plain(f, lane);
+  Placement pose;
+  for (int i = 0; i < 9; ++i) pose.R[i] = double(plain.R[i]);
+  for (int i = 0; i < 3; ++i) pose.p[i] = double(plain.p[i]);
+  return pose;
+}
+
 // Whether anything of two leaves (null: a convex solid) comes too near in one configuration.
 inline bool leaves_near(MeshWork &work, const BodyPair &pair, const FloatFrame &f, const BoxNode *a, const BoxNode *b,
                         int lane, bool &has_pose, Placement &pose) {
@@ -106,26 +130,22 @@ inline bool leaves_near(MeshWork &work, const BodyPair &pair, const FloatFrame &
   }
   for (int i = 0; i < count_a; ++i)
     for (unsigned left = open[i]; left != 0; left &= left - 1) {
+      const ConvexItem first = item_of(pair.a, a, i), second = item_of(pair.b, b, first_bit(left));
+      // Poses in double precision take as long as all of this: most pairs are far nearer than rounding matters.
+      if (pair.is_proof || pair.certain[lane] > 0) {
+        const Placement rounded = lane_pose(pair.b_in_a, lane);
+        const double bound = double(pair.is_proof ? get(pair.margin, lane) : pair.certain[lane]);
+        double direction[3] = {-rounded.p[0], -rounded.p[1], -rounded.p[2]};
+        const bool near = items_near(first, second, rounded, bound, direction);
+        if (near) return true;
+        if (pair.is_proof) continue;
+      }
       if (!has_pose) pose = exact_pose(work, pair, lane), has_pose = true;
       double direction[3] = {-pose.p[0], -pose.p[1], -pose.p[2]};
-      const ConvexItem first = item_of(pair.a, a, i), second = item_of(pair.b, b, first_bit(left));
       if (items_near(first, second, pose, double(pair.thresholds[lane]), direction)) return true;
     }
   return false;
 }
-
-// The pose of B in A, and of A in B, in one configuration.
-struct PlainPoses {
-  float R[9], p[3], back_R[9], back_p[3];
-
-  MEMETIK_INLINE PlainPoses(const FloatFrame &f, int lane) {
-    const Floats *columns = &f.x.x;
-    for (int j = 0; j < 3; ++j)
-      for (int i = 0; i < 3; ++i) R[3 * i + j] = back_R[3 * j + i] = get(columns[3 * j + i], lane);
-    for (int i = 0; i < 3; ++i) p[i] = get(columns[9 + i], lane);
-    for (int i = 0; i < 3; ++i) back_p[i] = -(R[i] * p[0] + R[3 + i] * p[1] + R[6 + i] * p[2]);
-  }
-};
 
 // Where a traversal stands: two boxes, each a slot of a block (-1: the root).
 struct NodePair {
@@ -139,15 +159,6 @@ MEMETIK_INLINE BoxNode node_at(const ShapeView &shape, int32_t block, int slot) 
 
 MEMETIK_INLINE float size_of(const BoxNode &node) {
   return node.half[0] * node.half[0] + node.half[1] * node.half[1] + node.half[2] * node.half[2];
-}
-
-// The pose of one lane in double precision; what rounding may amount to is part of the pair's margin.
-MEMETIK_INLINE Placement lane_pose(const FloatFrame &f, int lane) {
-  const PlainPoses plain(f, lane);
-  Placement pose;
-  for (int i = 0; i < 9; ++i) pose.R[i] = double(plain.R[i]);
-  for (int i = 0; i < 3; ++i) pose.p[i] = double(plain.p[i]);
-  return pose;
 }
 
 // Which parts of two bodies are apart, in eight configurations; found out when it is asked.

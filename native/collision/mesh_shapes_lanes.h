@@ -18,35 +18,51 @@ MEMETIK_INLINE Floats3 into(const FloatPose &pose, const Floats3 &x) {
           Floats(R[2]) * a + Floats(R[5]) * b + Floats(R[8]) * c};
 }
 
-MEMETIK_INLINE Floats box_distance(const Floats3 &x, const float *half) {
-  const Floats zero(0.0f), a = max(abs(x.x) - Floats(half[0]), zero), b = max(abs(x.y) - Floats(half[1]), zero),
-                           c = max(abs(x.z) - Floats(half[2]), zero);
-  return sqrt(a * a + b * b + c * c);
+// The same of a frame.
+MEMETIK_INLINE FloatFrame within(const FloatPose &pose, const FloatFrame &f) {
+  const float *R = pose.R;
+  const auto back = [&](const Floats3 &v) {
+    return Floats3{Floats(R[0]) * v.x + Floats(R[3]) * v.y + Floats(R[6]) * v.z,
+                   Floats(R[1]) * v.x + Floats(R[4]) * v.y + Floats(R[7]) * v.z,
+                   Floats(R[2]) * v.x + Floats(R[5]) * v.y + Floats(R[8]) * v.z};
+  };
+  return {back(f.x), back(f.y), back(f.z), into(pose, f.p)};
 }
 
-// The distance of points from a shape, in its frame, 0 inside; for cones, meshes and clouds a lower bound.
-MEMETIK_INLINE Floats point_distance(const ShapeView &shape, const Floats3 &x) {
+MEMETIK_INLINE Floats box_square(const Floats3 &x, const float *half) {
+  const Floats zero(0.0f), a = max(abs(x.x) - Floats(half[0]), zero), b = max(abs(x.y) - Floats(half[1]), zero),
+                           c = max(abs(x.z) - Floats(half[2]), zero);
+  return a * a + b * b + c * c;
+}
+
+// The squared distance of points from a shape, in its frame, 0 inside; for cones, meshes and clouds a lower bound.
+MEMETIK_INLINE Floats point_square(const ShapeView &shape, const Floats3 &x) {
   const Floats zero(0.0f);
+  const auto beyond = [&](const Floats &square, float radius) {
+    const Floats d = max(sqrt(square) - Floats(radius), zero);
+    return d * d;
+  };
   switch (shape.kind) {
     case ShapeKind::sphere:
-      return max(sqrt(dot(x, x)) - Floats(shape.size[0]), zero);
+      return beyond(dot(x, x), shape.size[0]);
     case ShapeKind::box:
-      return box_distance(x, shape.size);
+      return box_square(x, shape.size);
     case ShapeKind::capsule: {
       const Floats z = max(abs(x.z) - Floats(shape.size[2]), zero);
-      return max(sqrt(x.x * x.x + x.y * x.y + z * z) - Floats(shape.size[0]), zero);
+      return beyond(x.x * x.x + x.y * x.y + z * z, shape.size[0]);
     }
     case ShapeKind::cylinder:
     case ShapeKind::cone: {
-      const Floats across = max(sqrt(x.x * x.x + x.y * x.y) - Floats(shape.size[0]), zero);
       const Floats along = max(abs(x.z) - Floats(shape.size[2]), zero);
-      return sqrt(across * across + along * along);
+      return beyond(x.x * x.x + x.y * x.y, shape.size[0]) + along * along;
     }
-    case ShapeKind::half_space:
-      return max(x.z, zero);
+    case ShapeKind::half_space: {
+      const Floats above = max(x.z, zero);
+      return above * above;
+    }
     default: {
       const Floats3 y = {x.x - Floats(shape.centre[0]), x.y - Floats(shape.centre[1]), x.z - Floats(shape.centre[2])};
-      return box_distance(y, shape.half);
+      return box_square(y, shape.half);
     }
   }
 }

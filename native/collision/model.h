@@ -12,6 +12,8 @@
 
 namespace memetik {
 
+class MeshModel;
+
 // What models are made of, as it is stated; the kernels' own forms are in collision_kernel.h.
 struct ObjectSpec {
   ObjectKind kind = ObjectKind::sphere;
@@ -92,6 +94,7 @@ struct CollisionSnapshot {
   std::shared_ptr<const FastCollisionModel> tight, conservative;  // null: there is nothing to collide with
   std::function<bool(const double *q)> exact;  // whether q comes nearer than the margin; called on any thread
   double margin = 0;                           // clearance that is asked for, metres
+  std::shared_ptr<const MeshModel> meshes;     // the exact check for many configurations at once; null: there is none
 
   explicit operator bool() const { return tight != nullptr; }
 };

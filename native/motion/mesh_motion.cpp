@@ -43,52 +43,87 @@ bool MeshMotion::is_tight(const double *q) const {
 }
 
 bool MeshMotion::is_edge_free(const double *a, const double *b) {
-  const bool wide = wide_ && (tight_.empty() || !(is_tight(a) || is_tight(b)));
-  return (wide ? wide_ : checker_)->is_edge_free(a, b, options_.resolution);
+  return for_search(a, b, b).is_edge_free(a, b, options_.resolution);
 }
 
-// Halves [0, 1] until every part is proved, one of their middles collides, or the bounds are reached.
-// place(low, high, q, spread) writes the middle of a part and how far from it the others of the part may be, per joint.
+bool MeshMotion::is_corner_free(const double *a, const double *b, const double *c) {
+  return for_search(a, b, c).is_corner_free(a, b, c, options_.resolution);
+}
+
+// Halves each curve's [0, 1] until every part is proved, one of their middles collides, or the bounds are reached;
+// parts of all curves share the lanes. place(curve, low, high, q, spread) writes the middle of a part and how far from
+// it the others of the part may be, per joint.
 template <class Place>
-bool MeshMotion::prove(double length, const Place &place) {
+void MeshMotion::prove(const double *lengths, int curves, const Place &place, uint8_t *out) {
   const size_t dof = size_t(checker_->dof());
-  const int parts = int(std::clamp(std::ceil(length / options_.first_step), 1.0, 1e5));
   pending_.clear();
-  for (int k = 0; k < parts; ++k) pending_.push_back((k + 0.5) / parts);
-  double half = 0.5 / parts;
-  for (int depth = 0; !pending_.empty(); ++depth, half *= 0.5) {
-    if (depth > options_.depth || int(pending_.size()) > std::max(options_.most_intervals, parts)) return false;
+  for (int c = 0; c < curves; ++c) {
+    const int parts = int(std::clamp(std::ceil(lengths[c] / options_.first_step), 1.0, 1e5));
+    for (int k = 0; k < parts; ++k) pending_.push_back({c, (k + 0.5) / parts, 0.5 / parts});
+    out[c] = 1;
+  }
+  const size_t most = std::max(size_t(options_.most_intervals), pending_.size());
+  for (int depth = 0; !pending_.empty(); ++depth) {
+    if (depth > options_.depth || pending_.size() > most) {
+      for (const Interval &part : pending_) out[part.curve] = 0;
+      return;
+    }
     next_.clear();
-    for (size_t n = 0; n < pending_.size(); n += kMeshLanes) {
-      const int count = int(std::min<size_t>(kMeshLanes, pending_.size() - n));
-      for (int lane = 0; lane < count; ++lane) {
-        const double middle = pending_[n + size_t(lane)];
-        place(middle - half, middle + half, q_.data() + size_t(lane) * dof, spread_.data() + size_t(lane) * dof);
+    for (size_t n = 0; n < pending_.size();) {
+      const Interval *parts[kMeshLanes];
+      int count = 0;
+      for (; count < kMeshLanes && n < pending_.size(); ++n) {
+        const Interval &part = pending_[n];
+        if (out[part.curve] == 0) continue;
+        const size_t at = size_t(count) * dof;
+        place(part.curve, part.middle - part.half, part.middle + part.half, q_.data() + at, spread_.data() + at);
+        parts[count++] = &part;
       }
+      if (count == 0) break;
       const unsigned left = checker_->unproved(q_.data(), spread_.data(), count);
       if (left == 0) continue;
       // What collides in its middle need not be divided any further; that is rare, as samples were free.
-      if (depth >= kLookFrom && checker_->check(q_.data(), count, true) != 0) return false;
-      for (int lane = 0; lane < count; ++lane)
+      const unsigned hits = depth >= kLookFrom ? checker_->check(q_.data(), count) : 0;
+      for (int lane = 0; lane < count; ++lane) {
+        const Interval &part = *parts[lane];
+        if (hits >> lane & 1) out[part.curve] = 0;
         if (left >> lane & 1)
-          for (const double side : {-0.5, 0.5}) next_.push_back(pending_[n + size_t(lane)] + side * half);
+          for (const double side : {-0.5, 0.5})
+            next_.push_back({part.curve, part.middle + side * part.half, 0.5 * part.half});
+      }
     }
     std::swap(pending_, next_);
   }
-  return true;
 }
 
 bool MeshMotion::is_edge_proved(const double *a, const double *b) {
-  const int dof = checker_->dof();
-  double square = 0;
-  for (int k = 0; k < dof; ++k) square += (b[k] - a[k]) * (b[k] - a[k]);
-  return prove(std::sqrt(square), [&](double low, double high, double *q, double *spread) {
-    const double middle = 0.5 * (low + high), half = 0.5 * (high - low) * (1 + 1e-9);
-    for (int k = 0; k < dof; ++k) {
-      q[k] = a[k] + middle * (b[k] - a[k]);
-      spread[k] = half * std::abs(b[k] - a[k]);
-    }
-  });
+  const size_t dof = size_t(checker_->dof());
+  std::vector<double> ends(a, a + dof);
+  ends.insert(ends.end(), b, b + dof);
+  uint8_t proved;
+  prove_edges(ends.data(), 2, dof, &proved);
+  return proved != 0;
+}
+
+void MeshMotion::prove_edges(const double *points, size_t count, size_t stride, uint8_t *out) {
+  const size_t dof = size_t(checker_->dof());
+  lengths_.assign(count - 1, 0);
+  for (size_t i = 0; i + 1 < count; ++i) {
+    const double *a = points + i * stride, *b = a + stride;
+    for (size_t k = 0; k < dof; ++k) lengths_[i] += (b[k] - a[k]) * (b[k] - a[k]);
+    lengths_[i] = std::sqrt(lengths_[i]);
+  }
+  prove(
+      lengths_.data(), int(count) - 1,
+      [&](int curve, double low, double high, double *q, double *spread) {
+        const double *a = points + size_t(curve) * stride, *b = a + stride;
+        const double middle = 0.5 * (low + high), half = 0.5 * (high - low) * (1 + 1e-9);
+        for (size_t k = 0; k < dof; ++k) {
+          q[k] = a[k] + middle * (b[k] - a[k]);
+          spread[k] = half * std::abs(b[k] - a[k]);
+        }
+      },
+      out);
 }
 
 bool MeshMotion::is_curve_proved(const double *a, const double *b, const double *c) {
@@ -99,15 +134,21 @@ bool MeshMotion::is_curve_proved(const double *a, const double *b, const double 
     const double most = 2 * std::max(std::abs(b[k] - a[k]), std::abs(c[k] - b[k]));
     square += most * most;
   }
-  return prove(std::sqrt(square), [&](double low, double high, double *q, double *spread) {
-    const double u = 0.5 * (low + high), half = 0.5 * (high - low) * (1 + 1e-9);
-    for (int k = 0; k < dof; ++k) {
-      const double first = 2 * (b[k] - a[k]), second = 2 * (c[k] - b[k]);
-      q[k] = (1 - u) * (1 - u) * a[k] + 2 * u * (1 - u) * b[k] + u * u * c[k];
-      const double at_low = (1 - low) * first + low * second, at_high = (1 - high) * first + high * second;
-      spread[k] = half * std::max(std::abs(at_low), std::abs(at_high));
-    }
-  });
+  const double length = std::sqrt(square);
+  uint8_t proved;
+  prove(
+      &length, 1,
+      [&](int, double low, double high, double *q, double *spread) {
+        const double u = 0.5 * (low + high), half = 0.5 * (high - low) * (1 + 1e-9);
+        for (int k = 0; k < dof; ++k) {
+          const double first = 2 * (b[k] - a[k]), second = 2 * (c[k] - b[k]);
+          q[k] = (1 - u) * (1 - u) * a[k] + 2 * u * (1 - u) * b[k] + u * u * c[k];
+          const double at_low = (1 - low) * first + low * second, at_high = (1 - high) * first + high * second;
+          spread[k] = half * std::max(std::abs(at_low), std::abs(at_high));
+        }
+      },
+      &proved);
+  return proved != 0;
 }
 
 }  // namespace memetik

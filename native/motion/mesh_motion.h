@@ -39,20 +39,32 @@ class MeshMotion final : public MotionQuery, public CurveQuery {
   bool is_free(const double *q) override { return checker_->is_free(q); }
   bool is_edge_free(const double *a, const double *b) override;
   void relax() override;
+  bool is_corner_free(const double *a, const double *b, const double *c) override;
   bool is_edge_proved(const double *a, const double *b) override;
+  void prove_edges(const double *points, size_t count, size_t stride, uint8_t *out) override;
   bool is_curve_proved(const double *a, const double *b, const double *c) override;
 
  private:
+  // A part of a curve that is not proved yet: number of the curve, middle and half of the length, of the whole 1.
+  struct Interval {
+    int curve;
+    double middle, half;
+  };
   template <class Place>
-  bool prove(double length, const Place &place);
+  void prove(const double *lengths, int curves, const Place &place, uint8_t *out);
 
   bool is_tight(const double *q) const;
+  MeshChecker &for_search(const double *a, const double *b, const double *c) {
+    const bool wide = wide_ && (tight_.empty() || !(is_tight(a) || is_tight(b) || is_tight(c)));
+    return wide ? *wide_ : *checker_;
+  }
 
   std::unique_ptr<MeshChecker> checker_, wide_;
   MeshMotionOptions options_;
   std::vector<double> tight_;  // ends that have less clearance
   int64_t wide_checks_ = 0;
-  std::vector<double> pending_, next_, q_, spread_;
+  std::vector<Interval> pending_, next_;
+  std::vector<double> q_, spread_, lengths_;
 };
 
 }  // namespace memetik

@@ -18,15 +18,13 @@ class PathProof {
       : query_(query), request_(request), joints_(joints), budget_(budget), path_(path) {}
 
   PlannerEnd run(int &repairs) {
-    proved_.assign(count() - 1, false);
-    for (size_t i = 0; i + 1 < count(); ++i) {
-      if (const PlannerEnd end = budget_.look(); end != PlannerEnd::found) return end;
-      proved_[i] = query_.is_edge_proved(at(i), at(i + 1));
-    }
+    proved_.assign(count() - 1, 0);
+    if (const PlannerEnd end = budget_.look(); end != PlannerEnd::found) return end;
+    query_.prove_edges(path_.data(), count(), joints_.dof, proved_.data());
     for (;;) {
-      const auto open = std::find(proved_.begin(), proved_.end(), false);
+      const auto open = std::find(proved_.begin(), proved_.end(), 0);
       if (open == proved_.end()) return PlannerEnd::found;
-      const auto closed = std::find(open, proved_.end(), true);
+      const auto closed = std::find(open, proved_.end(), 1);
       if (const PlannerEnd end = repair(size_t(open - proved_.begin()), size_t(closed - proved_.begin()));
           end != PlannerEnd::found)
         return end;
@@ -91,7 +89,7 @@ class PathProof {
     path_.erase(path_.begin() + long(low * dof), path_.begin() + long((high + 1) * dof));
     path_.insert(path_.begin() + long(low * dof), part.begin(), part.end());
     proved_.erase(proved_.begin() + long(low), proved_.begin() + long(high));
-    proved_.insert(proved_.begin() + long(low), segments, true);
+    proved_.insert(proved_.begin() + long(low), segments, uint8_t(1));
   }
 
   MotionQuery &query_;
@@ -99,7 +97,7 @@ class PathProof {
   const MovingJoints &joints_;
   SearchBudget &budget_;
   std::vector<double> &path_;
-  std::vector<bool> proved_;  // per segment
+  std::vector<uint8_t> proved_;  // per segment
 };
 
 }  // namespace

@@ -15,8 +15,10 @@
 namespace memetik {
 namespace {
 
-constexpr double kFirstRadius = 4.0, kLeastRadius = 1.0;  // of dynamic domains, in ranges of the search
+constexpr double kFirstRadius = 4.0, kLeastRadius = 1.0;  // of dynamic domains, in weighted distance
 constexpr double kRadiusChange = 1e-4;
+// Samples in a row that may be outside the domain: in many dimensions nearly all of them are while trees are small.
+constexpr int kMostOutside = 16;
 constexpr double kLongerStep = 1.2, kShorterStep = 0.92;  // about every third local step is free
 constexpr double kLeastLocalStep = 1e-3;
 constexpr int kBetweenLooks = 64;  // samples between two looks at the clock where none led to a question
@@ -104,16 +106,16 @@ class RrtConnect {
     double distance;
     const int near = tree.nearest(sample_.data(), distance);
     double &radius = tree.radius(near);
-    if (!local && distance > radius) return -1;
+    if (!local && distance > radius && ++outside_ < kMostOutside) return -1;
+    outside_ = 0;
     const double share = std::min(1.0, task_.range / std::max(distance, 1e-12));
     const double *from = tree.at(near);
     for (const size_t j : joints_.index) step_[j] = from[j] + share * (sample_[j] - from[j]);
     asked_ = true;
     if (!task_.query.is_edge_free(from, step_.data())) {
       if (!local)
-        radius = radius == ConfigurationTree::kUnbounded
-                     ? kFirstRadius * task_.request.range
-                     : std::max(radius * (1 - kRadiusChange), kLeastRadius * task_.request.range);
+        radius = radius == ConfigurationTree::kUnbounded ? kFirstRadius
+                                                         : std::max(radius * (1 - kRadiusChange), kLeastRadius);
       return -1;
     }
     if (radius != ConfigurationTree::kUnbounded) radius *= 1 + kRadiusChange;
@@ -158,6 +160,7 @@ class RrtConnect {
   Random random_;
   double local_step_[2] = {1.0, 1.0};
   bool asked_ = true;
+  int outside_ = 0;
   std::vector<double> unit_, sample_, step_;
 };
 

@@ -33,7 +33,7 @@ bool smooth(MotionQuery &query, const MovingJoints &joints, SearchBudget &budget
       for (size_t k = 0; k < dof; ++k) middle[k] = 0.5 * at[k] + 0.25 * (before[k] + after[k]);
       if (joints.distance(at, middle.data()) < kLeastChange) continue;
       if (budget.look() != PlannerEnd::found) return changed;
-      if (!query.is_edge_free(before, middle.data()) || !query.is_edge_free(middle.data(), after)) continue;
+      if (!query.is_corner_free(before, middle.data(), after)) continue;
       std::copy(middle.begin(), middle.end(), path.begin() + long(i));
       moved = changed = true;
     }

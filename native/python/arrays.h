@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "python/gil.h"
+#include "python/numpy_arrays.h"
 #include "tree/tree.h"
 
 namespace memetik {
@@ -45,7 +46,7 @@ std::vector<Scalar> copied(const Input<Scalar> &array) {
 }
 
 inline nanobind::object to_numpy(const std::vector<double> &values) {
-  return nanobind::cast(to_array(values.data(), {values.size()}));
+  return new_doubles(values.data(), values.size());
 }
 
 template <class Array>

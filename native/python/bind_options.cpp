@@ -42,7 +42,8 @@ void bind_outcome(nanobind::module_ &m) {
                        FIELD(cost), FIELD(soft_cost), FIELD(refinement), FIELD(seconds), COUNT(evaluations),
                        COUNT(starts), COUNT(random_starts), COUNT(bred_starts), COUNT(wipeouts), COUNT(rejected),
                        COUNT(refined), COUNT(blocked), COUNT(generations), FIELD(island), FIELD(generation),
-                       FIELD(collision_free), FIELD(clipped), FIELD(trace), FIELD(profile), FIELD(answers));
+                       FIELD(collision_free), FIELD(clipped), FIELD(trace), FIELD(profile), FIELD(answers),
+                       FIELD(branches));
 }
 
 }  // namespace

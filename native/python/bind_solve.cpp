@@ -18,8 +18,8 @@ namespace {
 // A problem with one solve's inputs in place. What is set after the constructor is set before anything is solved.
 class PythonBoundProblem {
  public:
-  PythonBoundProblem(const Problem &problem, const SolveOptions &options, const nb::tuple &targets,
-                     const Input<double> &seed, std::pair<uint64_t, uint64_t> rng)
+  PythonBoundProblem(const Problem &problem, const SolveOptions &options, const nb::tuple &targets, nb::handle seed,
+                     std::pair<uint64_t, uint64_t> rng)
       : problem_(problem), options_(options), predicates_(problem.view().dof), goal_{nb::none(), &problem} {
     check_threads(options);
     if (!arrays_.take(problem, targets, seed, inputs_))
@@ -177,10 +177,11 @@ class PythonBoundProblem {
 // Solves of a problem without a scene or goals of the user's own, with options that were checked before.
 class WarmSolve {
  public:
-  WarmSolve(const Problem &problem, const SolveOptions &options, Input<double> seed)
+  WarmSolve(const Problem &problem, const SolveOptions &options, nb::object seed)
       : problem_(problem), options_(options), seed_(std::move(seed)) {
     check_threads(options);
-    check_shape(seed_, "seed", {size_t(problem.view().dof)});
+    if (!plain_doubles(seed_, 1, size_t(problem.view().dof)))
+      throw std::invalid_argument("the seed must be an array of as many numbers as the robot has joints.");
     if (problem.view().callback_count || problem.view().contact_count)
       throw std::invalid_argument("this problem has goals that need more than targets and a seed.");
     callbacks_.interrupted = has_signal;
@@ -188,14 +189,16 @@ class WarmSolve {
 
   // The outcome; of a failure the pair of it and of what was solved: the seed, then target after target. None where
   // anything has to be converted first, or told what is wrong with it.
-  nb::object solve(const nb::tuple &targets, nb::handle seed, nb::handle rng) const {
-    Input<double> own;
-    unsigned long long drawn = 0;
-    if (!PyLong_CheckExact(rng.ptr()) || !nb::try_cast(rng, drawn)) return nb::none();
-    if (!seed.is_none() && !nb::try_cast(seed, own, false)) return nb::none();
+  nb::object solve(nb::handle targets, nb::handle seed, nb::handle rng) const {
+    if (!PyLong_CheckExact(rng.ptr())) return nb::none();
+    const unsigned long long drawn = PyLong_AsUnsignedLongLong(rng.ptr());
+    if (PyErr_Occurred()) {
+      PyErr_Clear();
+      return nb::none();
+    }
     SolveInputs inputs;
     TargetsAndSeed arrays;
-    if (!arrays.take(problem_, targets, seed.is_none() ? seed_ : own, inputs)) return nb::none();
+    if (!arrays.take(problem_, targets, seed.is_none() ? nb::handle(seed_) : seed, inputs)) return nb::none();
     inputs.rng = drawn, inputs.is_seeded = !seed.is_none();
     Outcome outcome;
     {
@@ -210,15 +213,35 @@ class WarmSolve {
  private:
   const Problem &problem_;
   const SolveOptions options_;
-  Input<double> seed_;
+  nb::object seed_;
   SolveCallbacks callbacks_;
 };
+
+// A WarmSolve as a plain function of Python: the way from the interpreter that touches least.
+PyObject *call_warm_solve(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
+  if (count != 3) {
+    PyErr_SetString(PyExc_TypeError, "a warm solve takes targets, seed and rng.");
+    return nullptr;
+  }
+  try {
+    const WarmSolve &warm = *nb::inst_ptr<WarmSolve>(self);
+    return warm.solve(arguments[0], arguments[1], arguments[2]).release().ptr();
+  } catch (nb::python_error &error) {
+    error.restore();
+  } catch (const std::exception &error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+PyMethodDef warm_solve_function = {"solve", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(&call_warm_solve)),
+                                   METH_FASTCALL, "Targets, seed and rng, in this order."};
 
 }  // namespace
 
 void bind_solve(nb::module_ &m) {
   nb::class_<PythonBoundProblem>(m, "BoundProblem", "A problem with one solve's inputs in place.")
-      .def(nb::init<const Problem &, const SolveOptions &, const nb::tuple &, const Input<double> &,
+      .def(nb::init<const Problem &, const SolveOptions &, const nb::tuple &, nb::handle,
                     std::pair<uint64_t, uint64_t>>(),
            "problem"_a, "options"_a, "targets"_a, "seed"_a, "rng"_a = std::pair<uint64_t, uint64_t>(0, 0),
            nb::keep_alive<1, 2>(), "rng: seed and stream of the random numbers.")
@@ -246,13 +269,15 @@ void bind_solve(nb::module_ &m) {
            "Improves the soft goals of an answer; `spent` evaluations have been used of the options' bound.");
 
   nb::class_<WarmSolve>(m, "WarmSolve", "Solves of one problem with options that were checked before.")
-      .def(nb::init<const Problem &, const SolveOptions &, Input<double>>(), "problem"_a, "options"_a, "seed"_a,
+      .def(nb::init<const Problem &, const SolveOptions &, nb::object>(), "problem"_a, "options"_a, "seed"_a,
            nb::keep_alive<1, 2>(), "seed: where solves start that give none.")
-      .def("__call__", &WarmSolve::solve, "targets"_a, "seed"_a.none(), "rng"_a.none(),
-           nb::sig("def __call__(self, targets: tuple, seed: object | None, rng: object | None) -> "
-                   "Outcome | tuple[Outcome, numpy.typing.NDArray[numpy.float64]] | None"),
-           "The outcome; of a failure also the seed and the targets that were solved, one after the other. None where "
-           "an input has to be converted first.");
+      .def_prop_ro(
+          "function", [](nb::handle self) { return nb::steal(PyCFunction_New(&warm_solve_function, self.ptr())); },
+          nb::sig("def function(self) -> collections.abc.Callable[[tuple[object, ...], object, object], "
+                  "Outcome | tuple[Outcome, numpy.typing.NDArray[numpy.float64]] | None]"),
+          "A function of targets, seed and rng. It gives the outcome; of a failure also the seed and the targets that "
+          "were solved, one after the other. None where "
+          "an input has to be converted first.");
 }
 
 }  // namespace memetik

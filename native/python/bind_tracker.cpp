@@ -1,6 +1,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
@@ -8,6 +10,7 @@
 
 #include "python/bind_common.h"
 #include "python/bindings.h"
+#include "python/fields.h"
 #include "tracking/tracker.h"
 
 namespace nb = nanobind;
@@ -62,6 +65,16 @@ class BoundTracker {
     problem_ = problem;
   }
 
+  void keep_off(std::shared_ptr<const MeshModel> standing, std::shared_ptr<const MeshModel> moving, double speed,
+                double latency) {
+    const int dof = int(tracker_->configuration().size());
+    if (!standing || standing->dof() != dof || (moving && moving->dof() != dof))
+      throw std::invalid_argument("what a tracker keeps off is told by models of its own robot.");
+    if (!(speed >= 0 && speed <= 1e3) || !(latency >= 0 && latency <= 1e3))
+      throw std::invalid_argument("speed and latency must be from 0 to 1000.");
+    tracker().guard().use(std::move(standing), std::move(moving), speed, latency);
+  }
+
   // False where a target has to be mended first.
   bool step(nb::tuple targets, nb::object callback) {
     const Problem &problem = tracker().problem();
@@ -103,6 +116,7 @@ class BoundTracker {
 }  // namespace
 
 void bind_tracker(nb::module_ &m) {
+  bind_enum<GuardEnd>(m, "GuardEnd", "What became of a tracker's step among its surroundings.");
   nb::class_<TrackerOptions>(m, "TrackerOptions", "Parameters of a tracker.")
       .def(nb::init<>())
       .def_rw("dt", &TrackerOptions::dt)
@@ -130,6 +144,14 @@ void bind_tracker(nb::module_ &m) {
            "velocity"_a, "acceleration"_a, "configuration"_a, "options"_a)
       .def("use", &BoundTracker::use, "problem"_a, "held"_a, "values"_a)
       .def("step", &BoundTracker::step, "targets"_a, "callback"_a = nb::none())
+      .def("keep_off", &BoundTracker::keep_off, "standing"_a, "moving"_a.none(), "speed"_a, "latency"_a)
+      .def_prop_ro("guard_end", [](const BoundTracker &t) { return t.tracker().guard_end(); })
+      .def_prop_ro("guard_checks", [](const BoundTracker &t) { return t.tracker().guard_checks(); })
+      .def_prop_ro("guard_contact",
+                   [](const BoundTracker &t) {
+                     const MotionGuard::Contact c = t.tracker().guard_contact();
+                     return std::make_tuple(c.body, c.other, c.with_object, c.moving);
+                   })
       .def("set_options", [](BoundTracker &t, const TrackerOptions &options) { t.tracker().set_options(options); })
       .def("set_reference",
            [](BoundTracker &t, Input<double> configuration) {

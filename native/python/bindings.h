@@ -16,6 +16,7 @@ void bind_options(nanobind::module_ &m);
 void bind_literature(nanobind::module_ &m);
 void bind_solve(nanobind::module_ &m);
 void bind_batch(nanobind::module_ &m);
+void bind_sensitivity(nanobind::module_ &m);
 void bind_tracker(nanobind::module_ &m);
 void bind_distance_field(nanobind::module_ &m);
 void bind_collision(nanobind::module_ &m);

@@ -34,7 +34,7 @@ template <>
 struct Wire<std::vector<double>> {
   using In = Input<double>;
   static std::vector<double> take(const In &array) { return {array.data(), array.data() + array.size()}; }
-  static Array give(const std::vector<double> &values) { return to_array(values.data(), {values.size()}); }
+  static NewDoubles give(const std::vector<double> &values) { return {new_doubles(values.data(), values.size())}; }
 };
 
 template <class Scalar>

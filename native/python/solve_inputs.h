@@ -60,7 +60,7 @@ inline CollisionSnapshot to_snapshot(const Problem &problem, const PythonCollisi
   for (const auto &model : {collision->tight, collision->conservative})
     if (size_t(model->robot().axis_count) > axes)
       throw std::invalid_argument("the collision model was made for a robot with more axes.");
-  CollisionSnapshot snapshot{collision->tight, collision->conservative, nullptr, collision->margin};
+  CollisionSnapshot snapshot{collision->tight, collision->conservative, nullptr, collision->margin, collision->native};
   if (collision->native) {
     if (collision->native->dof() != problem.view().dof)
       throw std::invalid_argument("the exact collision model was made for a robot with another number of joints.");
@@ -89,23 +89,23 @@ inline void check_threads(const SolveOptions &options) {
 class TargetsAndSeed {
  public:
   // False where targets or seed have to be converted first, or told what is wrong with them.
-  bool take(const Problem &problem, const nb::tuple &targets, const Input<double> &seed, SolveInputs &inputs) {
-    const size_t dof = size_t(problem.view().dof);
-    if (seed.ndim() != 1 || seed.shape(0) != dof || targets.size() != problem.targets().size()) return false;
+  bool take(const Problem &problem, nb::handle targets, nb::handle seed, SolveInputs &inputs) {
+    const size_t dof = size_t(problem.view().dof), count = problem.targets().size();
+    const double *start = plain_doubles(seed, 1, dof);
+    if (!start || !PyTuple_Check(targets.ptr()) || size_t(PyTuple_Size(targets.ptr())) != count) return false;
     size_t size = dof;
     for (const TargetSpec &spec : problem.targets()) size += size_t(spec.size);
     values_.resize(size);
-    inputs.targets.reserve(targets.size());
-    double *next = std::copy(seed.data(), seed.data() + dof, values_.data());
+    inputs.targets.reserve(count);
+    double *next = std::copy(start, start + dof, values_.data());
     for (size_t k = 0; k < dof; ++k)
       if (!std::isfinite(values_[k])) return false;
-    for (size_t k = 0; k < targets.size(); ++k) {
-      Input<double> target;
-      if (!nb::try_cast(targets[k], target)) return false;
+    for (size_t k = 0; k < count; ++k) {
       const TargetSpec &spec = problem.targets()[k];
-      if (target.ndim() != size_t(spec.dimensions) || target.size() != size_t(spec.size)) return false;
+      const double *target = plain_doubles(PyTuple_GetItem(targets.ptr(), Py_ssize_t(k)), spec.dimensions, spec.size);
+      if (!target) return false;
       inputs.targets.push_back(next);
-      next = std::copy(target.data(), target.data() + target.size(), next);
+      next = std::copy(target, target + spec.size, next);
       if (!clean(spec, inputs.targets.back())) return false;
     }
     inputs.q = values_.data();

@@ -6,7 +6,7 @@
 
 #include "base/aligned_buffer.h"
 #include "search/acceptance.h"
-#include "search/pose_multistart.h"
+#include "search/free_pose.h"
 
 namespace memetik {
 namespace {
@@ -47,12 +47,13 @@ struct ChunkMemory {
   std::vector<double> data, q, seeds, answers;
   std::vector<PoseElement> lanes, near;
   std::vector<size_t> waiting, open;  // elements that go into the multi-start, and that come out without an answer
+  std::vector<size_t> whole;          // elements that are solved from the beginning
   AlignedMemory scratch;
 
   void reserve(const ProblemView &view, size_t count) {
     data.resize(count * size_t(view.data_size)), q.resize(count * size_t(view.dof));
     seeds.resize(count * size_t(view.variable_count)), answers.resize(seeds.size());
-    lanes.resize(count), waiting.clear(), open.clear();
+    lanes.resize(count), waiting.clear(), open.clear(), whole.clear();
   }
 };
 
@@ -73,7 +74,6 @@ class PoseChunk {
     share_time(std::chrono::duration<double>(Clock::now() - begin).count());
   }
 
- private:
   const Problem &problem() const { return shared_.problem; }
   char *scratch() { return memory_.scratch.get(kernels_.bytes(view_)); }
 
@@ -101,6 +101,39 @@ class PoseChunk {
     }
   }
 
+  // Among obstacles, element after element.
+  void solve_free() {
+    bind();
+    shared_.inputs.collision->meshes->with_checker([&](MeshChecker &checker) {
+      FreePose search(problem(), view_, shared_.options, checker);
+      for (size_t k = 0; k < count_ && !is_interrupted(shared_); ++k) {
+        BatchElement &element = elements_[k];
+        if (element.guide) {
+          memory_.whole.push_back(k);
+          continue;
+        }
+        const auto begin = Clock::now();
+        const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+        search.is_late = [&] { return passed() > shared_.options.timeout; };
+        PoseElement &lane = memory_.lanes[k];
+        const FreePoseEnd end = search.solve(lane);
+        element.success = end == FreePoseEnd::found;
+        element.evaluations = lane.evaluations, element.starts = lane.starts;
+        if (end == FreePoseEnd::blocked && !shared_.options.approximate) {
+          std::copy_n(search.branches.begin(), view_.dof, element.q);
+          check_pose(problem(), view_, lane.data, element.q, element.errors);
+        } else if (end == FreePoseEnd::found) {
+          std::copy(search.q.begin(), search.q.end(), element.q);
+          std::copy(search.errors.begin(), search.errors.end(), element.errors);
+        } else {
+          memory_.open.push_back(k);
+        }
+        element.seconds = passed();
+      }
+    });
+  }
+
+ private:
   bool settle(BatchElement &element, const PoseElement &lane, const double *variables) {
     put_configuration(problem(), view_, variables, lane.seed, lane.configuration, element.q);
     element.success = check_pose(problem(), view_, lane.data, element.q, element.errors);
@@ -119,8 +152,9 @@ class PoseChunk {
         settle(element, lane, lane.answer);
       } else if (closed && !shoulder) {
         double answers[kClosedSolutions * kClosedJoints];
-        const int found =
-            is_affordable(lane) ? kernels_.solve_closed(view_, problem().pose(), form, scratch(), lane, answers) : 0;
+        const int found = is_affordable(lane)
+                              ? kernels_.solve_closed(view_, problem().pose(), form, scratch(), lane, answers, nullptr)
+                              : 0;
         for (int i = 0; i < found && !element.success; ++i)
           settle(element, lane, answers + size_t(i) * size_t(view_.variable_count));
       }
@@ -183,18 +217,30 @@ class PoseChunk {
 
 }  // namespace
 
-size_t chunk_of(const BatchShared &shared) { return shared.inputs.collision ? 4 : 64; }
+size_t chunk_of(const BatchShared &shared) {
+  if (!shared.inputs.collision) return 64;
+  return is_free_pose(shared.problem, shared.options, shared.inputs) ? 16 : 4;
+}
 
 void solve_chunk(const BatchShared &shared, BatchElement *elements, size_t count) {
   if (count == 0) return;
   const bool is_bounded = std::isfinite(shared.options.max_change);
-  if (!is_plain_pose(shared.problem, shared.options, shared.inputs, shared.callbacks) || elements[0].base ||
-      is_bounded) {
+  const bool among_obstacles = is_free_pose(shared.problem, shared.options, shared.inputs) && !shared.callbacks.valid;
+  const bool plain = is_plain_pose(shared.problem, shared.options, shared.inputs, shared.callbacks);
+  if (!(plain || among_obstacles) || elements[0].base || is_bounded) {
     for (size_t k = 0; k < count && !is_interrupted(shared); ++k) solve_element(shared, elements[k], true);
     return;
   }
   static thread_local ChunkMemory memory;
-  PoseChunk(shared, elements, count, memory).solve();
+  PoseChunk chunk(shared, elements, count, memory);
+  if (among_obstacles)
+    chunk.solve_free();
+  else
+    chunk.solve();
+  for (size_t k : memory.whole) {
+    if (is_interrupted(shared)) return;
+    solve_element(shared, elements[k], true);
+  }
   for (size_t k : memory.open) {
     if (is_interrupted(shared)) return;
     BatchElement &element = elements[k];

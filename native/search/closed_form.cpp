@@ -4,7 +4,7 @@
 #include "base/aligned_buffer.h"
 #include "base/dispatch.h"
 #include "search/acceptance.h"
-#include "search/pose_multistart.h"
+#include "search/free_pose.h"
 #include "search/steps.h"
 
 namespace memetik {
@@ -59,6 +59,15 @@ void solve_shoulder(SolveState &state, PoseElement &element) {
     kernels.solve_shoulder(view, problem.pose(), problem.closed_form(), scratch(view), &element, 1, false);
 }
 
+// Every configuration that meets the goals is in collision: the nearest to the seed is what comes nearest to an answer.
+void conclude_blocked(SolveState &state, FreePose &search) {
+  Outcome &outcome = state.outcome;
+  outcome.ending = Ending::blocked;
+  outcome.q.assign(search.branches.begin(), search.branches.begin() + state.instance.view.dof);
+  measure(state, outcome.q, outcome.errors);
+  outcome.branches = std::move(search.branches);
+}
+
 }  // namespace
 
 uint64_t multistart_key(uint64_t rng, uint64_t stream) { return mix(mix(rng, stream), ~uint64_t(0)); }
@@ -77,7 +86,7 @@ bool solve_closed_form(SolveState &state) {
     solve_shoulder(state, element);
     count = element.start >= 0;
   } else if (is_affordable(element)) {
-    count = kernels.solve_closed(view, problem.pose(), form, scratch(view), element, answers);
+    count = kernels.solve_closed(view, problem.pose(), form, scratch(view), element, answers, nullptr);
   }
   outcome.profile.search = state.elapsed();
   outcome.counts.evaluations = element.evaluations, outcome.counts.starts = element.starts;
@@ -87,6 +96,28 @@ bool solve_closed_form(SolveState &state) {
   }
   if (outcome.success) outcome.ending = Ending::solved;
   return outcome.success;
+}
+
+bool solve_free_pose(SolveState &state) {
+  const Instance &instance = state.instance;
+  Outcome &outcome = state.outcome;
+  PoseElement element = element_of(state, nullptr);
+  const FreePoseEnd end = state.inputs.collision->meshes->with_checker([&](MeshChecker &checker) {
+    FreePose search(instance.problem, instance.view, state.options, checker);
+    if (state.callbacks.valid)
+      search.accepts = [&](auto &q, auto &errors, const double *) { return is_allowed(state, q, errors, true); };
+    search.is_late = [&] { return state.elapsed() > state.options.timeout; };
+    const FreePoseEnd found = search.solve(element);
+    outcome.counts.blocked += search.blocked;
+    if (found == FreePoseEnd::found) outcome.q = std::move(search.q), outcome.errors = std::move(search.errors);
+    if (found == FreePoseEnd::blocked && !state.options.approximate) conclude_blocked(state, search);
+    return found;
+  });
+  outcome.profile.search = state.elapsed();
+  outcome.counts.evaluations = element.evaluations, outcome.counts.starts = element.starts;
+  outcome.success = end == FreePoseEnd::found;
+  if (outcome.success) outcome.ending = Ending::solved;
+  return outcome.success || outcome.ending == Ending::blocked;
 }
 
 bool solve_multistart(SolveState &state) {

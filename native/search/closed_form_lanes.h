@@ -14,6 +14,21 @@ struct Angle {
   Lane s, c;
 };
 
+// Whether the configurations of the lanes are all that there are. A choice without a solution is `dead`; one that is
+// about to lose or to double its solution, or whose angle does not matter, is in `doubt`: there may be others near it.
+struct Completeness {
+  Mask dead = Lane(0.0) > Lane(0.0), doubt = Lane(0.0) > Lane(0.0);
+
+  // A sin + B cos = C with A^2 + B^2 = square, and C^2.
+  void note(const Lane &square, const Lane &C2) {
+    constexpr double kShare = 1e-6, kSmall = 1e-12;
+    const Mask weak = (square < Lane(kSmall)) | (abs(square - C2) < kShare * square);
+    doubt = doubt | (weak & ~dead);
+    dead = dead | (~weak & (C2 > square));
+  }
+  void note_length(const Lane &square) { note(square, Lane(0.0)); }
+};
+
 // Turns v by the angle about the unit vector h, and back.
 MEMETIK_INLINE Vector3 turned(const double *h, const Angle &a, const Vector3 &v) {
   const Vector3 axis = vector(h);
@@ -24,8 +39,9 @@ MEMETIK_INLINE Vector3 rotated_back_about(const double *h, const Angle &a, const
 }
 
 // A sin + B cos = C, the solution on the side that `side` (1 or -1) says.
-MEMETIK_INLINE Angle meeting(const Lane &A, const Lane &B, const Lane &C, const Lane &side) {
+MEMETIK_INLINE Angle meeting(const Lane &A, const Lane &B, const Lane &C, const Lane &side, Completeness *all) {
   const Lane square = max(A * A + B * B, Lane(1e-300)), inverse = 1.0 / square;
+  if (all) all->note(square, C * C);
   const Lane root = side * sqrt(max(square - C * C, Lane(0.0)));
   const Lane s = (A * C + B * root) * inverse, c = (B * C - A * root) * inverse;
   const Lane scale = 1.0 / sqrt(max(s * s + c * c, Lane(1e-300)));
@@ -33,16 +49,18 @@ MEMETIK_INLINE Angle meeting(const Lane &A, const Lane &B, const Lane &C, const 
 }
 
 // h . turn(k, angle) u = d.
-MEMETIK_INLINE Angle to_height(const Vector3 &h, const double *k, const Vector3 &u, const Lane &d, const Lane &side) {
+MEMETIK_INLINE Angle to_height(const Vector3 &h, const double *k, const Vector3 &u, const Lane &d, const Lane &side,
+                               Completeness *all = nullptr) {
   const Vector3 axis = vector(k);
   const Lane common = dot(axis, u) * dot(axis, h);
-  return meeting(dot(h, cross(axis, u)), dot(h, u) - common, d - common, side);
+  return meeting(dot(h, cross(axis, u)), dot(h, u) - common, d - common, side, all);
 }
 
 // The turn about h that takes the part of a across h to that of b.
-MEMETIK_INLINE Angle between(const double *h, const Vector3 &a, const Vector3 &b) {
+MEMETIK_INLINE Angle between(const double *h, const Vector3 &a, const Vector3 &b, Completeness *all = nullptr) {
   const Vector3 axis = vector(h);
   const Lane s = dot(axis, cross(a, b)), c = dot(a, b) - dot(axis, a) * dot(axis, b);
+  if (all) all->note_length(s * s + c * c);
   const Lane scale = 1.0 / sqrt(max(s * s + c * c, Lane(1e-300)));
   return {s * scale, c * scale};
 }
@@ -56,12 +74,12 @@ MEMETIK_INLINE Vector3 across(const double *h, const Vector3 &v) {
 
 // theta_2 and theta_3 that take the point `to_wrist` + p3 (moved by both) to x; everything across axis 2.
 MEMETIK_INLINE void bend(const ClosedForm &f, const Vector3 &to_wrist, const Vector3 &x, const Lane &side, Angle &two,
-                         Angle &three) {
+                         Angle &three, Completeness *all) {
   const Vector3 a = across(f.direction[1], to_wrist);
   const Vector3 c = across(f.direction[1], vector(f.point[2]) - vector(f.point[1]));
   const Vector3 goal = across(f.direction[1], x - vector(f.point[1]));
-  three = to_height(c, f.direction[2], a, 0.5 * (dot(goal, goal) - dot(a, a) - dot(c, c)), side);
-  two = between(f.direction[1], turned(f.direction[2], three, a) + c, goal);
+  three = to_height(c, f.direction[2], a, 0.5 * (dot(goal, goal) - dot(a, a) - dot(c, c)), side, all);
+  two = between(f.direction[1], turned(f.direction[2], three, a) + c, goal, all);
 }
 
 // The motion of the arm, M = T T0^-1, that takes its frame from the zero configuration to the target; of an arm with
@@ -105,38 +123,39 @@ class Motion {
 
 // Of an arm of six joints: the height of the wrist along axes 2, 3 (and 4) does not change with them, which leaves it
 // to axis 1.
-inline void six_joint_configurations(const ClosedForm &f, const Motion &motion, const Lane *choice, Lane *theta) {
+inline void six_joint_configurations(const ClosedForm &f, const Motion &motion, const Lane *choice, Lane *theta,
+                                     Completeness *all) {
   const double (*h)[3] = f.direction;
   const Vector3 base = vector(f.point[0]), wrist = vector(f.meeting), h2 = vector(h[1]);
   Angle a[6];
-  a[0] = to_height(h2, h[0], motion.moved(wrist) - base, dot(h2, wrist - base), choice[0]);
+  a[0] = to_height(h2, h[0], motion.moved(wrist) - base, dot(h2, wrist - base), choice[0], all);
   a[0].s = -a[0].s;  // it was the way back that was solved
   const auto without_first = [&](const Vector3 &x) { return rotated_back_about(h[0], a[0], x - base) + base; };
   if (f.kind == ClosedFormKind::parallel) {
     const Vector3 last = rotated_back_about(h[0], a[0], motion.rotated(vector(h[5])));
-    a[4] = to_height(h2, h[4], vector(h[5]), dot(h2, last), choice[1]);
-    a[5] = between(h[5], motion.rotated_back(turned(h[0], a[0], h2)), rotated_back_about(h[4], a[4], h2));
+    a[4] = to_height(h2, h[4], vector(h[5]), dot(h2, last), choice[1], all);
+    a[5] = between(h[5], motion.rotated_back(turned(h[0], a[0], h2)), rotated_back_about(h[4], a[4], h2), all);
     const auto before_wrist = [&](const Vector3 &v) {
       return rotated_back_about(h[5], a[5], rotated_back_about(h[4], a[4], v));
     };
     const Vector3 fourth = vector(f.point[3]);
     const Vector3 x = without_first(motion.moved(before_wrist(fourth - wrist) + wrist));
-    bend(f, fourth - vector(f.point[2]), x, choice[2], a[1], a[2]);
+    bend(f, fourth - vector(f.point[2]), x, choice[2], a[1], a[2], all);
     const Vector3 k = vector(f.across);
     const Vector3 seen = rotated_back_about(h[0], a[0], motion.rotated(before_wrist(k)));
     theta[1] = angle_of(a[1]), theta[2] = angle_of(a[2]);
     theta[3] = f.sign[3] * (angle_of(between(h[1], k, seen)) - theta[1] - f.sign[2] * theta[2]);
   } else {
-    bend(f, wrist - vector(f.point[2]), without_first(motion.moved(wrist)), choice[1], a[1], a[2]);
+    bend(f, wrist - vector(f.point[2]), without_first(motion.moved(wrist)), choice[1], a[1], a[2], all);
     const auto arm = [&](const Vector3 &v) { return turned(h[0], a[0], turned(h[1], a[1], turned(h[2], a[2], v))); };
     const auto arm_back = [&](const Vector3 &v) {
       return rotated_back_about(h[2], a[2], rotated_back_about(h[1], a[1], rotated_back_about(h[0], a[0], v)));
     };
     const Vector3 h4 = vector(h[3]), h6 = vector(h[5]);
     const Vector3 last = arm_back(motion.rotated(h6));
-    a[4] = to_height(h4, h[4], h6, dot(h4, last), choice[2]);
-    a[3] = between(h[3], turned(h[4], a[4], h6), last);
-    a[5] = between(h[5], motion.rotated_back(arm(h4)), rotated_back_about(h[4], a[4], h4));
+    a[4] = to_height(h4, h[4], h6, dot(h4, last), choice[2], all);
+    a[3] = between(h[3], turned(h[4], a[4], h6), last, all);
+    a[5] = between(h[5], motion.rotated_back(arm(h4)), rotated_back_about(h[4], a[4], h4), all);
     theta[1] = angle_of(a[1]), theta[2] = angle_of(a[2]), theta[3] = angle_of(a[3]);
   }
   theta[0] = angle_of(a[0]), theta[4] = angle_of(a[4]), theta[5] = angle_of(a[5]);
@@ -170,9 +189,10 @@ inline void shoulder_configurations(const ClosedForm &f, const Motion &motion, c
 }
 
 // Values of the variables for the pose (position, rotation row major) of the frame; `last` are those of joint 7. The
-// lanes run through the choices; where limits leave the elbow one side, neighbours in pairs make the same.
+// lanes run through the choices; where limits leave the elbow one side, neighbours in pairs make the same. `all` is
+// filled in for arms of six joints.
 inline void closed_form_configurations(const ClosedForm &f, const Lane *position, const Lane *rotation,
-                                       const Lane &last, Lane *q) {
+                                       const Lane &last, Lane *q, Completeness *all = nullptr) {
   Lane choice[3], theta[kClosedJoints];
   for (int lane = 0; lane < kWidth; ++lane)
     for (int k = 0; k < 3; ++k) set(choice[k], lane, lane >> k & 1 ? -1.0 : 1.0);
@@ -185,7 +205,7 @@ inline void closed_form_configurations(const ClosedForm &f, const Lane *position
     motion.take_last(angle);
     shoulder_configurations(f, motion, choice, theta);
   } else {
-    six_joint_configurations(f, motion, choice, theta);
+    six_joint_configurations(f, motion, choice, theta, all);
   }
   for (int i = 0; i < f.joints; ++i) q[f.variable[i]] = f.multiplier[i] * (theta[i] - Lane(f.offset[i]));
 }

@@ -44,23 +44,30 @@ int nearest_of(unsigned lanes, const Lane &far) {
   return nearest;
 }
 
+// Active variables of lanes, one after the other from `count` on, the nearest to the seed first; how many there are.
+int put_answers(const ProblemView &p, const PoseLanes &s, unsigned lanes, const Lane &far, double *answers, int count) {
+  const int n = p.variable_count;
+  for (; lanes; ++count) {
+    const int nearest = nearest_of(lanes, far);
+    lanes &= ~(1u << nearest);
+    for (int i = 0; i < n; ++i) answers[count * n + i] = get(s.q[i], nearest);
+  }
+  return count;
+}
+
 int solve_closed(const ProblemView &p, const PoseView &pose, const ClosedForm &form, void *memory, PoseElement &element,
-                 double *answers) {
+                 double *answers, bool *complete) {
   PoseLanes &s = begin(p, pose, memory);
   const int n = p.variable_count;
   for (int lane = 0; lane < kWidth; ++lane) put_target(p, pose, s, lane, element);
   for (int i = 0; i < n; ++i) s.metric[i] = Lane(element.seed[i]);
-  closed_form_configurations(form, s.position, s.rotation, Lane(0.0), s.q);
+  Completeness all;
+  closed_form_configurations(form, s.position, s.rotation, Lane(0.0), s.q, complete ? &all : nullptr);
+  if (complete) *complete = bits(all.doubt) == 0;
   Lane far;
-  unsigned open = check_closed(p, pose, s, far);
+  const unsigned open = check_closed(p, pose, s, far);
   element.evaluations += kWidth, element.starts += 1;
-  int count = 0;
-  for (; open; ++count) {
-    const int nearest = nearest_of(open, far);
-    open &= ~(1u << nearest);
-    for (int i = 0; i < n; ++i) answers[count * n + i] = get(s.q[i], nearest);
-  }
-  return count;
+  return put_answers(p, s, open, far, answers, 0);
 }
 
 // The k-th value of an arm's last joint: the seed's, then others spread evenly over its range.
@@ -71,6 +78,26 @@ double last_joint(const ProblemView &p, const ClosedForm &form, const PoseElemen
   if (k == 0 || !(range > 0)) return element.seed[i];
   const double along = (element.seed[i] - p.sample_lower[i]) / range + k * kGolden;
   return p.sample_lower[i] + (along - __builtin_floor(along)) * range;
+}
+
+// The configurations for the k-th angle of the last joint, and for the next one where the elbow has one side.
+int sweep_shoulder(const ProblemView &p, const PoseView &pose, const ClosedForm &form, void *memory,
+                   PoseElement &element, int k, double *answers) {
+  PoseLanes &s = begin(p, pose, memory);
+  const int shares = form.elbow != 0 ? 2 : 1;
+  Lane last(0.0), far;
+  for (int lane = 0; lane < kWidth; ++lane) {
+    put_target(p, pose, s, lane, element);
+    set(last, lane, last_joint(p, form, element, k + lane % shares));
+  }
+  for (int i = 0; i < p.variable_count; ++i) s.metric[i] = Lane(element.seed[i]);
+  closed_form_configurations(form, s.position, s.rotation, last, s.q);
+  const unsigned inside = check_closed(p, pose, s, far);
+  element.evaluations += kWidth, element.starts += shares;
+  int count = 0;
+  for (int share = 0; share < shares; ++share)
+    count = put_answers(p, s, inside & (shares == 1 ? ~0u : 0x55555555u << share), far, answers, count);
+  return count;
 }
 
 // Notes whose seed is so near to the target that its own basin should decide.

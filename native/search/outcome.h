@@ -10,11 +10,13 @@
 
 namespace memetik {
 
-MEMETIK_ENUM(Ending, solved, timeout, evaluations, attempts, interrupted, failed)
+// blocked: every configuration that meets the goals is in collision.
+MEMETIK_ENUM(Ending, solved, timeout, evaluations, attempts, interrupted, failed, blocked)
 
 // What ended the refinement of the soft goals: there was none to do; their cost is zero; the optimum of the branch was
-// reached; further optima brought next to nothing; the time or work was used up.
-MEMETIK_ENUM(RefinementEnd, none, met, optimum, no_gain, bound)
+// reached; further optima brought next to nothing; the time or work was used up; they lead farther from the seed than a
+// step of a sequence may go.
+MEMETIK_ENUM(RefinementEnd, none, met, optimum, no_gain, bound, continuity)
 
 // One iteration of an island: its 8 individuals.
 struct Generation {
@@ -51,7 +53,8 @@ struct Outcome {
   std::vector<int> clipped;     // entries of q whose seed was outside its limits
   std::vector<Generation> trace;
   Profile profile{};
-  std::vector<Answer> answers;  // when gathering, in the order found
+  std::vector<Answer> answers;   // when gathering, in the order found
+  std::vector<double> branches;  // when blocked: all configurations that meet the goals, one after the other
 };
 
 }  // namespace memetik

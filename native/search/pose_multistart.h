@@ -15,6 +15,7 @@
 namespace memetik {
 
 constexpr int kMultiStarts = 24;  // a multiple of the lanes
+constexpr int kSideBySide = 8;    // starts of one element at once
 constexpr int kSeedNear = -2;     // the start of an element that solve_shoulder leaves to the seed's own basin
 
 struct PoseElement {
@@ -42,14 +43,22 @@ struct PoseMultistartKernels {
   void (*solve_many)(const ProblemView &, const PoseView &, const MemeticOptions &, void *memory, PoseElement *elements,
                      long count);
   // The configurations of a closed form of six joints that meet the pose within limits, the nearest to the seed first:
-  // their number, at most kClosedSolutions, and their active variables one after the other in `answers`.
+  // their number, at most kClosedSolutions, and their active variables one after the other in `answers`. `complete`
+  // (null: not asked) says whether there are no others.
   int (*solve_closed)(const ProblemView &, const PoseView &, const ClosedForm &, void *memory, PoseElement &element,
-                      double *answers);
+                      double *answers, bool *complete);
   // The closed form of seven joints: the answer is the configuration nearest to the seed for the first angle of the
   // last joint that has any. With `leaves_near`, elements whose seed is near to the target are left to the seed's own
   // basin: their start is kSeedNear.
   void (*solve_shoulder)(const ProblemView &, const PoseView &, const ClosedForm &, void *memory, PoseElement *elements,
                          long count, bool leaves_near);
+  // All its configurations for the k-th angle of the last joint, and for the next one where limits leave the elbow one
+  // side, in this order and the nearest to the seed first: as solve_closed gives them.
+  int (*sweep_shoulder)(const ProblemView &, const PoseView &, const ClosedForm &, void *memory, PoseElement &element,
+                        int k, double *answers);
+  // kSideBySide starts from `first` on, to their ends: those that arrive, in their order, as solve_closed gives them.
+  int (*solve_starts)(const ProblemView &, const PoseView &, const MemeticOptions &, void *memory, PoseElement &element,
+                      int first, double *answers);
 };
 
 const PoseMultistartKernels &active_pose_multistart_kernels();

@@ -68,6 +68,36 @@ void run_starts(const ProblemView &p, const PoseView &pose, const MemeticOptions
   }
 }
 
+static_assert(kSideBySide == kWidth);
+
+int solve_starts(const ProblemView &p, const PoseView &pose, const MemeticOptions &o, void *memory,
+                 PoseElement &element, int first, double *answers) {
+  PoseLanes &s = begin(p, pose, memory);
+  for (int lane = 0; lane < kWidth; ++lane) take_element(p, pose, s, lane, &element, first + lane);
+  unsigned open = (1u << kWidth) - 1, arrived = 0;
+  while (open) {
+    evaluate_pose(p, pose, s);
+    const unsigned inside = bits(s.inside), progressing = bits(s.cost < (1.0 - o.progress) * s.last_cost);
+    s.last_cost = s.cost;
+    for (int lane = 0; lane < kWidth; ++lane) {
+      if (!(open >> lane & 1)) continue;
+      const Fate fate = fate_of(o, s, lane, inside, progressing);
+      if (fate != Fate::going) open &= ~(1u << lane);
+      if (fate == Fate::arrived) arrived |= 1u << lane;
+    }
+    if (!open) break;
+    evaluate_jacobian(p, pose, s);
+    step_pose(p, o, s, lanes_of(open));
+  }
+  int count = 0;
+  for (int lane = 0; lane < kWidth; ++lane) {
+    if (!(arrived >> lane & 1)) continue;
+    for (int i = 0; i < p.variable_count; ++i) answers[count * p.variable_count + i] = get(s.q[i], lane);
+    ++count;
+  }
+  return count;
+}
+
 void solve_one(const ProblemView &p, const PoseView &pose, const MemeticOptions &o, void *memory,
                PoseElement &element) {
   PoseLanes &s = begin(p, pose, memory);
@@ -125,7 +155,8 @@ void solve_many(const ProblemView &p, const PoseView &pose, const MemeticOptions
 }  // namespace
 
 extern const PoseMultistartKernels pose_multistart_kernels;
-const PoseMultistartKernels pose_multistart_kernels{bytes, solve_one, solve_many, solve_closed, solve_shoulder};
+const PoseMultistartKernels pose_multistart_kernels{bytes,          solve_one,      solve_many,  solve_closed,
+                                                    solve_shoulder, sweep_shoulder, solve_starts};
 
 }  // namespace MEMETIK_ARCH
 }  // namespace memetik

@@ -18,9 +18,14 @@ constexpr double kNothingLeft = 1e-14;
 
 // A gain of less than this share of the cost counts as none.
 constexpr double kGain = 0.01;
-// With a seed: what soft goals may move beyond what the hard goals did. To move farther this share of the cost must be
-// gained, and this much for each squared radian or metre, times the squared weight.
-constexpr double kShare = 0.2, kWorth = 0.05, kWorthPath = 0.1;
+// Continuity. With a seed, soft goals move no joint farther from it than this share beyond the farthest that the hard
+// goals alone move one, so that a sequence of targets gives steps of the size that the targets ask for.
+constexpr double kShare = 0.3;
+// A change of radians or metres that is no step of a sequence any more: towards it the bound goes to infinity.
+constexpr double kFar = 0.3;
+// Where the hard goals move next to nothing, as when the target rests, soft goals creep: half a radian per second at 1
+// kHz.
+constexpr double kCreep = 5e-4;
 
 // Takes over a candidate that costs less, if it is an answer.
 bool take(SolveState &state, IslandState &island) {
@@ -127,12 +132,13 @@ void run(SolveState &state, const ProblemView &view, const RefineBounds &bounds,
   counts.contact_ticks += c.counts.contact_ticks, counts.refined += c.counts.refined;
 }
 
-// Limits within which no variable moves farther than `most` from where it is.
+// Limits within which no variable is farther than `most` from the seed, as far as the answer is not so already.
 struct NarrowView {
-  NarrowView(const ProblemView &whole, const std::vector<double> &q, double most) : view(whole) {
-    for (int i = 0; i < whole.variable_count; ++i) {
-      const double value = q[size_t(whole.q_index[i])];
-      lower.push_back(std::max(whole.lower[i], value - most)), upper.push_back(std::min(whole.upper[i], value + most));
+  NarrowView(const Instance &instance, const std::vector<double> &q, double most) : view(instance.view) {
+    for (int i = 0; i < view.variable_count; ++i) {
+      const double value = q[size_t(view.q_index[i])], seed = instance.seed[size_t(i)];
+      lower.push_back(std::max(view.lower[i], std::min(seed - most, value)));
+      upper.push_back(std::min(view.upper[i], std::max(seed + most, value)));
       continuous.push_back(0);
     }
     view.lower = view.sample_lower = lower.data(), view.upper = view.sample_upper = upper.data();
@@ -144,27 +150,31 @@ struct NarrowView {
   std::vector<uint8_t> continuous;
 };
 
-// In the answer's own branch, so that a sequence in which each solve starts from the last answer is continuous: first
-// no farther than a share of what the hard goals moved, then without that bound where it is worth it.
-void refine_near(SolveState &state, const RefineBounds &bounds) {
+// How far soft goals may lead from the seed, if the hard goals moved a joint by this much.
+double continuous_change(double moved) {
+  if (moved >= kFar) return kUnlimited;
+  return std::max((1.0 + kShare / (1.0 - moved / kFar)) * moved, kCreep);
+}
+
+double farthest_from_seed(const SolveState &state) {
   const ProblemView &view = state.instance.view;
-  Outcome &outcome = state.outcome;
-  double moved = 0;
-  for (int i = 0; i < view.variable_count; ++i)
-    moved = std::max(moved, std::abs(outcome.q[size_t(view.q_index[i])] - state.instance.seed[size_t(i)]));
-  const NarrowView near(view, outcome.q, kShare * moved);
+  double farthest = 0;
+  for (int i = 0; i < view.variable_count; ++i) {
+    const double value = state.outcome.q[size_t(view.q_index[i])];
+    farthest = std::max(farthest, std::abs(value - state.instance.seed[size_t(i)]));
+  }
+  return farthest;
+}
+
+// In the branch of the answer, so that a sequence in which each solve starts from the last answer is continuous.
+void refine_continuously(SolveState &state, const RefineBounds &bounds) {
+  const double most = continuous_change(farthest_from_seed(state));
+  if (most == kUnlimited) return run(state, state.instance.view, bounds, false);
+  const NarrowView near(state.instance, state.outcome.q, most);
   run(state, near.view, bounds, false);
-  const std::vector<double> q = outcome.q, errors = outcome.errors;
-  const double soft_cost = outcome.soft_cost;
-  if (soft_cost < kNothingLeft || outcome.refinement == RefinementEnd::bound) return;
-  run(state, view, bounds, false);
-  double path = 0, weight = 0;
-  for (size_t k = 0; k < q.size(); ++k) path = std::max(path, std::abs(outcome.q[k] - q[k]));
-  for (int t = 0; t < view.term_count; ++t)
-    if (view.terms[t].priority > 0) weight = std::max(weight, double(view.terms[t].weight));
-  const double gain = soft_cost - outcome.soft_cost;
-  if (gain > kWorth * soft_cost && gain > kWorthPath * weight * weight * path * path) return;
-  outcome.q = q, outcome.errors = errors, outcome.soft_cost = soft_cost;
+  const bool is_at_bound = farthest_from_seed(state) > (1.0 - kGain) * most;
+  if (is_at_bound && state.outcome.refinement == RefinementEnd::optimum)
+    state.outcome.refinement = RefinementEnd::continuity;
 }
 
 }  // namespace
@@ -172,11 +182,10 @@ void refine_near(SolveState &state, const RefineBounds &bounds) {
 void refine(SolveState &state) {
   const RefineBounds bounds(state);
   const SolveOptions &options = state.options;
-  const bool explores = options.explore < 0 ? !state.inputs.is_seeded : options.explore > 0;
-  if (explores)
-    run(state, state.instance.view, bounds, true);
+  if (options.explore < 0 && state.inputs.is_seeded)
+    refine_continuously(state, bounds);
   else
-    refine_near(state, bounds);
+    run(state, state.instance.view, bounds, options.explore != 0);
 }
 
 }  // namespace memetik

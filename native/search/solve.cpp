@@ -3,6 +3,7 @@
 #include "base/aligned_buffer.h"
 #include "base/dispatch.h"
 #include "search/acceptance.h"
+#include "search/free_pose.h"
 #include "search/islands.h"
 #include "search/steps.h"
 
@@ -61,7 +62,7 @@ Outcome conclude(SolveState &state) {
     outcome.cost = outcome.answers.front().cost;
     if (state.stop.load() && int64_t(outcome.answers.size()) >= state.options.collect) outcome.ending = Ending::solved;
   }
-  if (!outcome.success) {
+  if (!outcome.success && outcome.ending != Ending::blocked) {
     outcome.q = state.instance.full(best->data());
     outcome.cost = least < 1e300 ? least : cost_at(state, best->data());
     if (outcome.ending != Ending::failed) measure(state, outcome.q, outcome.errors);
@@ -78,7 +79,10 @@ Outcome solve(const Problem &problem, const SolveOptions &options, const SolveIn
   SolveState state(problem, options, inputs, callbacks);
   const ProblemView &view = state.instance.view;
   if (view.variable_count == 0) return check_seed(state);
-  if (inputs.multistart) {
+  const bool among_obstacles = inputs.multistart && is_free_pose(problem, options, inputs);
+  if (among_obstacles) {
+    if (solve_free_pose(state)) return conclude(state);
+  } else if (inputs.multistart) {
     const bool plain = is_plain_pose(problem, options, inputs, callbacks);
     if (is_closed(problem, options, plain) && solve_closed_form(state)) return conclude(state);
     if (plain && solve_multistart(state)) return conclude(state);

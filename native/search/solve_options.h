@@ -21,8 +21,8 @@ struct SolveOptions {
   // timeout and of the evaluations.
   double refine = 0;
   int64_t refine_evaluations = -1;
-  // Whether the soft goals may lead away from where the answer is, to other branches and whole turns; negative: where
-  // no seed was given.
+  // Where the soft goals may lead: 1 to other branches and whole turns, 0 anywhere in the branch of the answer; -1:
+  // with a seed as far as a sequence stays continuous, without one as 1.
   int32_t explore = -1;
   double max_change = kUnlimited;  // radians or metres by which a joint may leave the seed
   int64_t collect = 0;             // gather up to so many distinct answers instead of stopping at the first

@@ -8,6 +8,9 @@ namespace memetik {
 // The configurations of a closed form, the nearest to the seed first. True if one of them is the answer.
 bool solve_closed_form(SolveState &state);
 
+// The pose of one link among obstacles, from candidates that are checked many at a time. True if that settles it.
+bool solve_free_pose(SolveState &state);
+
 // The pose of one link, by the first starts side by side. True if that is enough.
 bool solve_multistart(SolveState &state);
 

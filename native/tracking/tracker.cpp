@@ -125,7 +125,8 @@ void Tracker::reset(const double *configuration) {
   configuration_ = own_.q;
   last_reference_ = reference_;
   filter_.forget();
-  fresh_ = true, steering_ = has_goal_ = false, stuck_ = 0;
+  fresh_ = true, steering_ = has_goal_ = false, stuck_ = blocked_ = 0;
+  if (guard_) guard_->forget();
 }
 
 void Tracker::correct(const double *configuration) {
@@ -155,7 +156,9 @@ bool Tracker::step(const double *const *targets, Callback callback, void *contex
     own_.last[i] = configuration_[i] - own_.q[i];
     own_.q[i] = configuration_[i];
   }
+  if (guard_) before_ = shown_;
   show();
+  if (guard_) keep_clear();
   last_reference_ = reference_;
   if (!measure(callback, context)) return false;
   return view_.variable_count == 0 || watch(callback, context);
@@ -318,6 +321,10 @@ bool Tracker::watch(Callback callback, void *context) {
   const Escape::Place place{data_.data(), configuration_.data(), start_.data(), variable_velocity_.data(), callback,
                             context};
   if (!goal_met_ && !escape_.search(place, cost_, goal_)) return true;
+  if (!is_goal_free()) {
+    has_goal_ = goal_met_ = false, stuck_ = 0;
+    return true;
+  }
   steering_ = true, stuck_cost_ = cost_;
   return true;
 }
@@ -352,6 +359,40 @@ void Tracker::show() {
                      (shown_.q[i] <= lower || shown_.q[i] >= upper ? at_limit : 0);
   }
   if (meet) apart_ = false;
+}
+
+MotionGuard &Tracker::guard() {
+  if (!guard_) guard_ = std::make_unique<MotionGuard>(view_.dof);
+  return *guard_;
+}
+
+// Where the step cannot be made as it is, the motion goes on from the one that is.
+void Tracker::keep_clear() {
+  guard_end_ = guard_->filter({before_.q.data(), before_.last.data(), velocity_step_.data(), acceleration_step_.data(),
+                               problem_->lower().data(), problem_->upper().data(), options_.dt, shown_.last.data()});
+  if (guard_end_ == GuardEnd::kept) {
+    blocked_ = 0;
+    return;
+  }
+  for (size_t i = 0; i < shown_.q.size(); ++i) {
+    shown_.q[i] = std::clamp(before_.q[i] + shown_.last[i], problem_->lower()[i], problem_->upper()[i]);
+    shown_.last[i] = shown_.q[i] - before_.q[i];
+  }
+  if (!apart_) {
+    own_ = shown_;
+    configuration_ = own_.q;
+    fresh_ = true;  // what the targets missed is measured anew
+  }
+  blocked_ += options_.dt;
+  if (steering_ && blocked_ > options_.patience) steering_ = has_goal_ = false, stuck_ = blocked_ = 0;
+}
+
+// Whether the configuration that is steered to keeps off what stands.
+bool Tracker::is_goal_free() {
+  if (!guard_) return true;
+  before_.q = configuration_;
+  for (size_t i = 0; i < goal_.size(); ++i) before_.q[size_t(view_.q_index[i])] = goal_[i];
+  return guard_->is_free(before_.q.data());
 }
 
 bool Tracker::measure(Callback callback, void *context) {

@@ -1,12 +1,14 @@
 // Follows streaming targets: one configuration after the other, within limits of velocity and acceleration.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "base/aligned_buffer.h"
 #include "goals/problem.h"
 #include "goals/verify.h"
 #include "tracking/escape.h"
+#include "tracking/motion_guard.h"
 #include "tracking/target_filter.h"
 #include "tracking/track_kernel.h"
 
@@ -40,6 +42,9 @@ class Tracker {
   // Puts a nearby configuration in the place of the last step's, as if that step had led there.
   void correct(const double *configuration);
 
+  // What the steps keep off, from now on; see MotionGuard::use.
+  MotionGuard &guard();
+
   // One step towards the targets. False when a user's goal failed.
   bool step(const double *const *targets, Callback callback, void *context);
 
@@ -54,6 +59,9 @@ class Tracker {
   bool within() const { return within_; }
   bool steering() const { return steering_; }
   int64_t evaluations() const { return evaluations_; }  // of the last step
+  GuardEnd guard_end() const { return guard_end_; }     // of the last step
+  MotionGuard::Contact guard_contact() const { return guard_ ? guard_->contact() : MotionGuard::Contact{}; }
+  int64_t guard_checks() const { return guard_ ? guard_->checks() : 0; }
 
  private:
   struct Motion {
@@ -69,6 +77,8 @@ class Tracker {
   bool polish(Callback callback, void *context);
   bool watch(Callback callback, void *context);
   void show();
+  void keep_clear();
+  bool is_goal_free();
   bool measure(Callback callback, void *context);
   double reference_near(size_t entry, double value) const;
   double settling() const;  // rate * dt
@@ -101,6 +111,11 @@ class Tracker {
   double goal_cost_ = 0, stuck_cost_ = 0, stuck_ = 0;  // stuck_: seconds without progress
   bool has_goal_ = false, goal_met_ = false, steering_ = false;
   Escape escape_;
+
+  std::unique_ptr<MotionGuard> guard_;  // null: nothing is kept off
+  GuardEnd guard_end_ = GuardEnd::kept;
+  Motion before_;       // what was given out in the last step
+  double blocked_ = 0;  // seconds that the way to goal_ has been blocked
 
   Verifier verifier_;
   std::vector<double> errors_, user_residual_;

@@ -70,14 +70,16 @@ from memetik.motion.execution.driver import DriverState as DriverState
 from memetik.motion.execution.driver import ExactDriver as ExactDriver
 from memetik.motion.execution.driver import SimulatedDriver as SimulatedDriver
 from memetik.motion.execution.driver_server import DriverServer as DriverServer
-from memetik.motion.execution.execute import Execution as Execution
-from memetik.motion.execution.execute import ExecutionEvent as ExecutionEvent
-from memetik.motion.execution.execute import ExecutionReport as ExecutionReport
 from memetik.motion.execution.execute import execute as execute
+from memetik.motion.execution.handle import Execution as Execution
+from memetik.motion.execution.handle import ExecutionEvent as ExecutionEvent
+from memetik.motion.execution.handle import ExecutionReport as ExecutionReport
 from memetik.motion.execution.simulation import Simulation as Simulation
 from memetik.motion.execution.tcp import TcpDriver as TcpDriver
 from memetik.motion.planning.cartesian import CartesianPath as CartesianPath
 from memetik.motion.planning.configuration_graph import BranchSettings as BranchSettings
+from memetik.motion.planning.draw import draw as draw
+from memetik.motion.planning.draw import project_path as project_path
 from memetik.motion.planning.follow import follow as follow
 from memetik.motion.planning.free_space import LiveSpace as LiveSpace
 from memetik.motion.planning.free_space import OpenSpace as OpenSpace
@@ -87,6 +89,10 @@ from memetik.motion.planning.pipeline import PlanOptions as PlanOptions
 from memetik.motion.planning.pipeline import plan as plan
 from memetik.motion.planning.plan import Plan as Plan
 from memetik.motion.planning.plan import PlanConditions as PlanConditions
+from memetik.motion.retarget import Retargeted as Retargeted
+from memetik.motion.retarget import propose_correspondences as propose_correspondences
+from memetik.motion.retarget import retarget as retarget
+from memetik.motion.tasks.carry import carry as carry
 from memetik.motion.tasks.report import StepReport as StepReport
 from memetik.motion.tasks.report import TaskError as TaskError
 from memetik.motion.tasks.report import TaskReport as TaskReport
@@ -157,6 +163,9 @@ from memetik.scene.surface_points import sample_surface as sample_surface
 from memetik.scene.world import World as World
 from memetik.scene.world import load_world as load_world
 from memetik.solve import methods as methods
+from memetik.solve.autograd import jax_solver as jax_solver
+from memetik.solve.autograd import torch_solver as torch_solver
+from memetik.solve.core_file import export_problem as export_problem
 from memetik.solve.inputs import Inputs as Inputs
 from memetik.solve.inspection import Inspection as Inspection
 from memetik.solve.inspection import plan_inspection as plan_inspection
@@ -174,7 +183,7 @@ from memetik.solve.problem_file import save_problem as save_problem
 from memetik.solve.solution import BatchSolution as BatchSolution
 from memetik.solve.solution import Solution as Solution
 from memetik.solve.tracker import Tracker as Tracker
-from memetik.solve.tracker import TrackerStep as TrackerStep
+from memetik.solve.tracker_step import TrackerStep as TrackerStep
 from memetik.studio.views.show import Picture as Picture
 
 __version__: str

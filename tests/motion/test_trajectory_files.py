@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import memetik as mk
 from memetik.errors import InvalidInputError
 from memetik.motion.timing.trajectory import Trajectory
 from memetik.motion.timing.trajectory_file import SCHEMA, from_csv, from_dict, to_csv, to_dict
@@ -147,7 +148,7 @@ def test_errors_of_a_file_begin_with_its_name(curve, tmp_path):
 
 
 def test_an_unknown_ending_is_refused_before_anything_is_written(curve, tmp_path):
-    with pytest.raises(InvalidInputError, match=r"\.json, \.csv or \.mcap, not as 'curve.yaml'"):
+    with pytest.raises(InvalidInputError, match=r"\.json, \.csv, .*\.mcap, not 'curve.yaml'"):
         curve.save(tmp_path / "curve.yaml")
     assert not list(tmp_path.iterdir())
 
@@ -202,3 +203,35 @@ def test_a_message_without_velocities_is_straight_between_its_points():
 def test_what_is_no_message_is_refused(message, complaint):
     with pytest.raises(InvalidInputError, match=complaint):
         Trajectory.from_ros(message)
+
+
+@pytest.mark.parametrize("ending", ["ros.json", "ros.yaml", "csv"])
+def test_what_controllers_take_is_read_back_at_its_points(tmp_path, ending):
+    robot = mk.load_robot("ur5")
+    trajectory = mk.time_path(robot, [robot.neutral, robot.neutral + 0.4, robot.neutral - 0.2]).resampled(50.0)
+    trajectory.save(tmp_path / f"motion.{ending}")
+    again = mk.Trajectory.load(tmp_path / f"motion.{ending}")
+    assert again.joint_names == trajectory.joint_names
+    np.testing.assert_allclose(again.times, trajectory.times, atol=1e-9)
+    np.testing.assert_allclose(again.positions, trajectory.positions, atol=1e-9)
+    np.testing.assert_allclose(again.velocities, trajectory.velocities, atol=1e-6)
+
+
+def test_a_program_for_universal_robots_streams_the_motion(tmp_path):
+    robot = mk.load_robot("ur5")
+    trajectory = mk.time_path(robot, [robot.neutral, robot.neutral + 0.4])
+    trajectory.save(tmp_path / "motion.script")
+    lines = (tmp_path / "motion.script").read_text().splitlines()
+    assert lines[0] == "def memetik_motion():"
+    assert lines[-2:] == ["end", "memetik_motion()"]
+    rows = [list(map(float, line.split("[")[1].split("]")[0].split(","))) for line in lines if "servoj" in line]
+    times = 0.008 * np.arange(1, len(rows) + 1)
+    np.testing.assert_allclose(rows, trajectory.at(times), atol=1e-6)
+    assert times[-1] >= trajectory.duration > times[-2]
+    assert np.allclose(rows[-1], trajectory.end, atol=1e-6)
+
+
+def test_a_program_for_six_joints_refuses_seven(tmp_path):
+    robot = mk.load_robot("iiwa14")
+    with pytest.raises(mk.InvalidInputError, match="6 joints"):
+        mk.Trajectory.resting(robot.joint_names, robot.neutral).save(tmp_path / "motion.script")

@@ -215,11 +215,27 @@ def test_a_sampling_that_ends_at_rest_has_equal_intervals_and_the_last_point(dur
     curve = Trajectory.from_points(NAMES, [0.0, duration], [[0.0, 1.0], [1.0, -1.0]], zero, zero)
     sampled = curve.resampled(rate)
     np.testing.assert_allclose(np.diff(sampled.times), 1.0 / rate, rtol=1e-9)
-    assert sampled.duration >= duration - 1e-9
-    assert sampled.duration < duration + 1.0 / rate
+    assert duration + 1.999 / rate < sampled.duration < duration + 3.0 / rate
+    np.testing.assert_allclose(sampled.start, curve.start, atol=1e-12)
     np.testing.assert_allclose(sampled.end, curve.end, atol=1e-12)
-    np.testing.assert_allclose(sampled.velocity(sampled.duration), 0.0, atol=1e-12)
-    np.testing.assert_allclose(sampled.positions, curve.at(sampled.times), atol=1e-12)
+    for rates in (sampled.velocity, sampled.acceleration):
+        np.testing.assert_allclose(rates([0.0, sampled.duration]), 0.0, atol=1e-8)
+    off = np.abs(sampled.positions - curve.at(sampled.times - 1.0 / rate))
+    assert (off <= curve.peaks(2) / (6.0 * rate**2) + 1e-12).all()
+
+
+@pytest.mark.parametrize("rate", [20.0, 47.0, 100.0])
+def test_a_sampling_is_never_faster_and_never_accelerates_harder_than_the_way(rate):
+    """Accelerations that switch between two samples made a cubic through them accelerate 1.5 times as hard."""
+    curve = Trajectory(NAMES, [0.0, 1.0, 2.0], [
+        [[0.0, 0.0], [0.0, 0.0], [0.5, 0.25]], [[0.5, 0.25], [1.0, 0.5], [-0.5, -0.25]],
+    ])  # fmt: skip
+    sampled = curve.resampled(rate)
+    for order in (1, 2):
+        assert (sampled.peaks(order) <= curve.peaks(order) * (1.0 + 1e-6)).all()
+    fifth = Trajectory.from_points(NAMES, sampled.times, sampled.positions, sampled.velocities, sampled.accelerations)
+    t = np.linspace(0.0, sampled.duration, 999)
+    np.testing.assert_allclose(fifth.at(t), sampled.at(t), atol=1e-12)
 
 
 def test_a_sampling_that_ends_in_motion_ends_on_time_and_keeps_its_velocity():
@@ -235,7 +251,8 @@ def test_a_sampling_that_ends_in_motion_ends_on_time_and_keeps_its_velocity():
 def test_a_fine_sampling_stays_on_the_curve(rng):
     curve = wavy(rng, at_rest=True)
     t = np.linspace(0.0, curve.duration, 300)
-    np.testing.assert_allclose(curve.resampled(200.0).at(t), curve.at(t), atol=2e-4)
+    off = np.abs(curve.resampled(200.0).at(t + 1.0 / 200.0) - curve.at(t))
+    assert (off <= curve.peaks(2) / (6.0 * 200.0**2) + 1e-12).all()
 
 
 def test_bad_rates_and_factors_are_refused():

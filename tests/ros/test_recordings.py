@@ -57,9 +57,10 @@ def test_a_saved_plan_is_read_bit_for_bit(plan: mk.Plan, tmp_path: Path, read: A
     assert plan.trajectory is not None
     (message,) = read(path, "/joint_trajectory")
     assert tuple(message.joint_names) == plan.trajectory.joint_names
-    for part in ("positions", "velocities", "accelerations"):
+    for part in ("positions", "velocities"):
         rows = np.array([getattr(point, part) for point in message.points])
         assert np.array_equal(rows, getattr(plan.trajectory, part))
+    assert not any(len(point.accelerations) for point in message.points)  # they jump, and would bend the motion
     (shown,) = read(path, "/display_planned_path")
     points = shown.trajectory[0].joint_trajectory.points
     assert np.array_equal([point.positions for point in points], plan.trajectory.positions)

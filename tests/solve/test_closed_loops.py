@@ -14,6 +14,10 @@ from mechanisms import FOUR_BAR, MECHANISMS, PARALLELOGRAM
 
 mujoco = pytest.importorskip("mujoco")
 
+WITH_YAW = FOUR_BAR.replace(
+    '<body name="hip" pos="0 0 1">', '<body name="hip" pos="0 0 1"><joint name="yaw" axis="0 0 1" range="-90 90"/>'
+)
+
 
 @pytest.fixture(params=MECHANISMS)
 def mechanism(request):
@@ -105,17 +109,64 @@ def test_loops_follow_renamed_and_restricted_robots():
     assert not robot.chain("world", "foot").description.loops
 
 
-def test_plans_refuse_loops_that_move_and_take_robots_whose_loops_are_fixed():
-    robot = mk.load_robot(FOUR_BAR.replace(
-        '<body name="hip" pos="0 0 1">', '<body name="hip" pos="0 0 1"><joint name="yaw" axis="0 0 1" range="-90 90"/>'
-    ))  # fmt: skip
-    with pytest.raises(InvalidInputError, match=r"closed loops.*with_fixed"):
-        mk.plan(robot, robot.random(0), start=robot.random(1))
-    closed = robot.random(0)
-    held = robot.with_fixed({name: closed[robot.joint_index(name)] for name in robot.joint_names if name != "yaw"})
-    plan = mk.plan(held, [0.5], start=[-0.5], self_collision=False)
+def test_plans_hold_the_loops_at_all_times(mechanism):
+    robot, text, _, _ = mechanism
+    start = robot.close(robot.neutral)
+    rng = np.random.default_rng(2)
+    for _ in range(3):
+        driving = [robot.joint_index(name) for name in robot.mobility.driving]
+        values = rng.uniform(np.maximum(robot.lower[driving], -1.0), np.minimum(robot.upper[driving], 1.0))
+        goal = dict(zip(robot.mobility.driving, start[driving] + 0.15 * (values - start[driving]), strict=True))
+        plan = mk.plan(robot, goal, start=start, self_collision=False)
+        assert plan.success, plan.explain()
+        samples = plan.trajectory.at(np.linspace(0.0, plan.duration, 997))
+        assert robot.loop_error(samples).max() <= 1e-6
+        assert max(mujoco_loop_error(robot, text, q) for q in samples[::100]) <= 1e-6
+        assert robot.within_limits(samples, 1e-7).all()
+        assert np.abs(np.diff(samples, axis=0)).max() < 0.1  # one branch, no jump
+        for name, value in goal.items():
+            assert samples[-1, robot.joint_index(name)] == pytest.approx(value, abs=1e-9)
+
+
+def test_plans_with_loops_go_round_obstacles_and_keep_passive_joints_free_of_them():
+    robot = mk.load_robot(WITH_YAW)
+    start = robot.close(robot.q({"yaw": -0.8, "drive": 0.6}))
+    goal = {"yaw": 0.8, "drive": 0.6}
+    scene = mk.Scene()
+    scene.add("post", mk.Sphere(0.05), robot.pose("foot", robot.close(robot.q({"yaw": 0.0, "drive": 0.6}))))
+    plan = mk.plan(robot, goal, scene=scene, start=start, self_collision=False, path_timeout=5.0)
+    assert plan.success, plan.explain()
+    samples = plan.trajectory.at(np.linspace(0.0, plan.duration, 500))
+    assert robot.loop_error(samples).max() <= 1e-6
+    model = mk.CollisionModel(robot, scene, self_collision=False)
+    assert not any(model.contacts(q) for q in samples)
+
+
+def test_plans_that_leave_loops_alone_keep_them():
+    robot = mk.load_robot(WITH_YAW)
+    start = robot.close(robot.q({"yaw": -0.5}))
+    plan = mk.plan(robot, {"yaw": 0.5}, start=start, self_collision=False)
     assert plan.success
-    assert held.loop_error(plan.trajectory.positions).max() < 1e-6
+    assert robot.loop_error(plan.trajectory.positions).max() < 1e-6
+
+
+def test_a_plan_from_where_loops_cannot_close_says_so():
+    robot = mk.load_robot(PARALLELOGRAM.replace('name="c" axis="0 1 0"', 'name="c" axis="0 1 0" range="150 170"'))
+    plan = mk.plan(robot, {"a": 0.1}, start=robot.neutral, self_collision=False)
+    assert (plan.stage, plan.reason) == ("start", "start opens loops")
+
+
+def test_cartesian_paths_hold_the_loops():
+    robot = mk.load_robot(MECHANISMS["delta"][0])
+    start = robot.close(robot.neutral)
+    begin = robot.pose("tool", start)
+    poses = np.repeat(begin[None], 3, axis=0)
+    poses[1:, 0, 3] += [0.01, 0.02]
+    plan = mk.follow(robot, poses, goals=[mk.Position("tool")], start=start, self_collision=False)
+    assert plan.success, plan.explain()
+    samples = plan.trajectory.at(np.linspace(0.0, plan.duration, 500))
+    assert robot.loop_error(samples).max() <= 1e-6
+    assert np.abs(robot.pose("tool", samples)[:, 1, 3] - begin[1, 3]).max() < 4e-4
 
 
 def mujoco_loop_error(robot, text, q):

@@ -91,6 +91,35 @@ def test_sequences_with_soft_goals_do_not_jump(panda: mk.Robot, goal: mk.Goal):
     assert steps[1] <= 1.5 * steps[0]
 
 
+@pytest.mark.parametrize("goal", [mk.AvoidLimits(), mk.GravityTorque(), mk.JointValue("panda_joint3", 1.0, priority=1)])
+def test_soft_goals_move_no_joint_much_farther_than_the_hard_goals_do(panda: mk.Robot, goal: mk.Goal):
+    plain, soft = mk.Problem(panda, [mk.Pose(panda.tip)]), mk.Problem(panda, [mk.Pose(panda.tip), goal])
+    rng, bounded = np.random.default_rng(1), 0
+    for k in range(100):
+        seed = 0.7 * panda.random(k) + 0.3 * panda.neutral
+        target = panda.pose(panda.tip, seed)
+        target[:3, 3] += rng.uniform(-2e-3, 2e-3, 3)
+        alone = plain.solve(target, seed=seed, method=mk.methods.Memetic(closed_form=False), evaluations=2000)
+        both = soft.solve(target, seed=seed, evaluations=5000)
+        if not (alone.success and both.success) or np.abs(alone.q - seed).max() > 0.02:
+            continue
+        bounded += 1
+        assert np.abs(both.q - seed).max() <= 1.35 * np.abs(alone.q - seed).max() + 5e-4
+    assert bounded > 50
+
+
+def test_a_resting_target_lets_soft_goals_creep_to_their_optimum(panda: mk.Robot):
+    q = start = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.8])
+    problem = mk.Problem(panda, [mk.Pose(panda.tip), mk.JointValue("panda_joint3", 0.1, priority=1)])
+    target, steps = panda.pose(panda.tip, start), list[float]()
+    for _ in range(400):
+        solution = problem.solve(target, seed=q, evaluations=2000)
+        steps.append(float(np.abs(solution.q - q).max()))
+        q = solution.q
+    assert max(steps) <= 5.1e-4
+    assert q[2] == pytest.approx(0.1, abs=2e-3)
+
+
 def test_changes_are_bounded_where_that_is_asked_for(panda: mk.Robot):
     q = seed = panda.random(3)
     problem = mk.Problem(panda, [mk.Pose(panda.tip), mk.AvoidLimits()])
@@ -133,8 +162,9 @@ def test_a_goal_that_is_off_keeps_the_place_of_its_target(panda: mk.Robot):
 
 def test_refinement_says_what_ended_it(panda: mk.Robot):
     problem = mk.Problem(panda, [mk.Pose(panda.tip), mk.GravityTorque()])
-    q = panda.random(3)
+    q = panda.random(4)
     target = panda.pose(panda.tip, q)
-    assert problem.solve(target, seed=q).refinement == "optimum"
+    assert problem.solve(target, seed=q, explore=False).refinement == "optimum"
+    assert problem.solve(target, seed=q).refinement == "continuity"
     assert problem.solve(target, refine_evaluations=16).refinement in ("bound", "optimum")
     assert mk.Problem(panda, [mk.Pose(panda.tip)]).solve(target).refinement == "none"

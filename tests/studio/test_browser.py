@@ -125,8 +125,8 @@ def test_a_link_is_chosen_by_clicking_it(person: Person, studio: Studio) -> None
 def test_joints_follow_sliders(person: Person, studio: Studio) -> None:
     person.open_tab("Joints")
     value = float(studio.state.q[0])
-    person.write("joint1", "0.4")
-    wait_for(lambda: abs(studio.state.q[0] - 0.4) < 1e-3, "the joint moves")
+    person.write("joint1 (°)", f"{np.degrees(0.4):.2f}")
+    wait_for(lambda: abs(studio.state.q[0] - 0.4) < 2e-3, "the joint moves")
     assert abs(value - 0.4) > 1e-2
     assert studio.loop.wait_idle(600.0)
     assert studio.solution is not None
@@ -211,7 +211,38 @@ def test_the_script_is_shown(person: Person) -> None:
     person.press("Copy as Python")
     person.page.get_by_text("load_robot").first.wait_for()
     person.shot("script")
+    person.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    person.press("Copy to the clipboard")
+    person.page.get_by_text("Copied", exact=True).wait_for()
+    assert person.page.evaluate("navigator.clipboard.readText()") == person.studio.session.script()
     person.press("Close")
+
+
+def test_colours_and_views_are_chosen(person: Person, studio: Studio) -> None:
+    person.open_tab("File")
+    position = person.client.camera.position.copy()
+    person.press("top")
+    wait_for(lambda: person.client.camera.position[2] > position[2] + 0.1, "it is seen from above")
+    person.press("corner")
+    light = studio.grid.cell_color
+    checkbox(person, "Dark colours").click()
+    wait_for(lambda: tuple(studio.grid.cell_color) != tuple(light), "dark")
+    checkbox(person, "Dark colours").click()
+    wait_for(lambda: tuple(studio.grid.cell_color) == tuple(light), "light")
+
+
+def test_a_link_is_pulled(person: Person, studio: Studio) -> None:
+    """A soft goal on the grabbed point: the hand's pose still holds."""
+    elbow = studio.state.robot.pose("panda_link4", studio.state.q)[:3, 3]
+    person.page.keyboard.down("Shift")
+    person.drag(elbow, elbow + np.array([0.0, 0.15, 0.0]))
+    person.page.keyboard.up("Shift")
+    wait_for(lambda: any(goal.name.startswith("pull_") for goal in studio.state.goals), "a goal on the link")
+    assert studio.loop.wait_idle(600.0)
+    goal = next(goal for goal in studio.state.goals if goal.name.startswith("pull_"))
+    assert goal.goal.priority == 1
+    studio.do(None, lambda: studio.session.remove_goal(goal.name))
+    wait_for(lambda: len(studio.state.goals) == 1, "it is removed")
 
 
 def test_two_browsers_see_the_same_state(browser: Any, person: Person, studio: Studio) -> None:
@@ -300,8 +331,15 @@ def test_a_motion_is_planned_and_played(browser: Any, folder: Path) -> None:
         studio.do(None, lambda: studio.session.set_joint("panda_joint1", 1.2))
         someone.press("Add current configuration")
         wait_for(lambda: len(studio.state.waypoints) == 2, "another waypoint")
+        first, second = studio.state.waypoints
+        someone.choose("Waypoint", f"2: {second}")
+        someone.press("Earlier")
+        wait_for(lambda: studio.state.waypoints == (second, first), "another order")
+        someone.press("Later")
+        wait_for(lambda: studio.state.waypoints == (first, second), "the order from before")
         someone.press("Plan")
         wait_for(lambda: studio.player.trajectory is not None, "a plan", 60.0)
+        wait_for(lambda: len(studio.path_marks._nodes) == 4, "the path with two named waypoints")
         someone.page.get_by_text("Planned").first.wait_for()
         begin = studio.player.trajectory.at(0.0)
         someone.press("Play")

@@ -330,3 +330,39 @@ def test_targets_in_the_frame_of_a_link_are_dragged_in_the_world(session: Sessio
     np.testing.assert_allclose(handle.pose[:3, 3], (1.0, 0.0, 0.0), atol=1e-12)
     moved = dragged(entry, mk.transform((1.2, 0.3, 0.0)), robot, session.state.q)
     np.testing.assert_allclose(moved.target[:3, 3], (0.2, 0.3, 0.0), atol=1e-12)
+
+
+def test_robots_start_with_goals_on_hands_feet_and_head() -> None:
+    assert [goal.goal.links[0] for goal in Session("panda").state.goals] == ["panda_hand_tcp"]
+    links = {goal.goal.links[0] for goal in Session("character").state.goals}
+    assert {"left_hand", "right_hand", "left_sole", "right_sole", "eyes"} <= links
+    wheels = """<robot name="cart"><link name="base"/><link name="wheel"/><link name="arm_1"/><link name="arm_2"/>
+      <joint name="wheel_joint" type="continuous"><parent link="base"/><child link="wheel"/></joint>
+      <joint name="a" type="revolute"><parent link="base"/><child link="arm_1"/>
+        <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+      <joint name="b" type="revolute"><parent link="arm_1"/><child link="arm_2"/>
+        <limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+    assert [goal.goal.links[0] for goal in Session(mk.load_robot(wheels)).state.goals] == ["arm_2"]
+
+
+def test_a_pulled_point_follows_the_hand_and_the_pose_still_holds() -> None:
+    session = Session("panda")
+    elbow = session.robot.pose("panda_link4", session.state.q)[:3, 3]
+    hand = elbow + np.array([0.0, 0.1, 0.0])
+    session.pull("panda_link4", elbow, "pull")
+    np.testing.assert_allclose(session.state.goal("pull").target, elbow)
+    session.drag("pull", mk.transform(hand))
+    solution = LiveSolver().solve(session.state, timeout=1.0)
+    assert solution is not None
+    assert solution.success
+    assert np.linalg.norm(session.robot.pose("panda_link4", solution.q)[:3, 3] - hand) < 0.08
+
+
+def test_the_script_plans_through_the_waypoints() -> None:
+    session = Session("panda")
+    first = session.keep_configuration()
+    session.set_joint("panda_joint1", 0.5)
+    session.set_waypoints((first, session.keep_configuration()))
+    names: dict = {}
+    exec(session.script(), names)
+    np.testing.assert_allclose(names["trajectory"].end, session.state.q, atol=1e-6)

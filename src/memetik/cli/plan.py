@@ -38,6 +38,7 @@ class PlanOptions(GoalOptions):
     group: str | None = option(None, "Plan for this group of the robot only.")
     self_collision: bool = option(True, "Whether the robot must not collide with itself.")
     margin: float = option(0.0, "Clearance in metres.")
+    method: str = option("memetic", "The method of inverse kinematics.")
     planner: list[str] = option(["rrtconnect"], "rrtconnect, sbl, ompl:NAME; repeatable, tried in order.")
     timing: str = option("blends", "blends, toppra, spline or ruckig.")
     path_timeout: float = option(2.0, "Seconds for the path.")
@@ -57,7 +58,7 @@ def plan(options: PlanOptions) -> None:
         robot = robot.group(options.group)
     made = _planned(robot, options)
     if options.rate is not None and made.trajectory is not None:
-        made.trajectory = made.trajectory.resampled(options.rate)
+        made.trajectory = made.resampled(options.rate)
     if options.output is not None and made.trajectory is not None:
         made.save(options.output)
     if options.as_json:
@@ -82,7 +83,11 @@ def _planned(robot: Robot, options: PlanOptions) -> Plan:
         return mk.plan(robot, configuration(robot, options.to, "--to", start), planner=options.planner, **asked)
     if not goals:
         raise InvalidInputError("say where to: --pose, --position, --orientation, --align, --goal or --to.")
-    return _line(robot, goals, asked) if options.line else mk.plan(robot, goals, planner=options.planner, **asked)
+    return (
+        _line(robot, goals, asked)
+        if options.line
+        else mk.plan(robot, goals, planner=options.planner, method=options.method, **asked)
+    )
 
 
 def _line(robot: Robot, goals: list[Goal], asked: dict[str, Any]) -> Plan:

@@ -102,6 +102,11 @@ class CollisionContext:
             )
         return self._native
 
+    @property
+    def scene_names(self) -> frozenset[str]:
+        """The names of the scene's objects."""
+        return frozenset() if self.scene is None else frozenset(self.scene.names)
+
     def in_collision(self, q: np.ndarray) -> bool:
         """Whether a configuration comes nearer than the margin to anything, by exact geometry."""
         return bool(self.native.collides(q))

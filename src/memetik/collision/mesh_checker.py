@@ -108,7 +108,10 @@ class MeshChecker:
         found = self.core.first_contact(np.ascontiguousarray(self.robot.check_q(q), dtype=float))
         if found is None:
             return None
-        body, other, with_object = found
+        return self.names_of(*found)
+
+    def names_of(self, body: int, other: int, with_object: bool) -> tuple[str, str]:
+        """The names of a body and of another, or of an object, by the core's numbers."""
         return self._body_names[body], (self._object_names if with_object else self._body_names)[other]
 
     def pair_names(self) -> Pairs:

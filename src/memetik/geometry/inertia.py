@@ -47,6 +47,8 @@ def solid_of(shape: Shape | SceneShape) -> Solid:
             across = tube * (3.0 * r * r + h * h) / 12.0 + ball * (0.4 * r * r + 0.25 * h * h + 0.375 * h * r)
             along = tube * 0.5 * r * r + ball * 0.4 * r * r
             volume = tube + ball
+            if not volume > 0.0:  # so small that its volume is not a number any more
+                return _centred(0.0, (0.0, 0.0, 0.0))
             return _centred(volume, (across / volume, across / volume, along / volume))
         case Cone(r, h):
             across = 0.15 * r * r + 0.0375 * h * h

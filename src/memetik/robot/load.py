@@ -57,7 +57,8 @@ def load_description(
 ) -> Description:
     """Load a robot's description.
 
-    source: a bundled robot's name, the path of a URDF, xacro, MJCF or SDF file or of a robot config (TOML), their
+    source: a bundled robot's name, one of example-robot-data or robot_descriptions where these are installed ("talos";
+        `memetik robots` lists them), the path of a URDF, xacro, MJCF or SDF file or of a robot config (TOML), their
         text, or a yourdfpy object. Arguments may follow a path: "ur.urdf.xacro name:=ur ur_type:=ur5e".
     srdf: path or text of an SRDF; None looks for one beside the file, False takes none.
     arguments: values for the arguments of a xacro file, or parameters of a bundled robot.
@@ -112,8 +113,17 @@ def _read_name_or_path(source: str, arguments: dict[str, Any], folders: SearchPa
     path = expanded(source)
     if _looks_like_path(source) or ("\0" not in path and os.path.lexists(path)):
         return _read_file(path, arguments, folders), path
+    from memetik.robot.installed import example_robots, find_installed, path_of
+
+    installed = find_installed(source)
+    if installed is not None:
+        path = path_of(installed)
+        logger.info("robot %r is %s of %s (licence: %s)", source, path, installed.package, installed.licence)
+        return _read_file(path, arguments, folders), path
+    names = [*bundled.names(), *example_robots()]
     raise DescriptionError(
-        f"{source!r} is neither a bundled robot nor an existing file; {suggest(source, bundled.names())} "
+        f"{source!r} is neither a bundled robot nor one of an installed package nor an existing file; "
+        f"{suggest(source, names)} "
         "Files end in .urdf, .xacro, .xml, .sdf or .toml."
     )
 

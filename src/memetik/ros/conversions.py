@@ -10,6 +10,7 @@ import numpy as np
 
 from memetik.errors import InvalidInputError
 from memetik.geometry.transforms import transform
+from memetik.motion.timing.points import as_points
 from memetik.motion.timing.trajectory import Trajectory
 from memetik.ros.messages import Message, message_class
 
@@ -114,12 +115,10 @@ def joint_values(message: Message) -> dict[str, float]:
 
 
 def trajectory_message(trajectory: Trajectory, frame: str = "", nanoseconds: int = 0) -> Any:
-    """A trajectory_msgs/JointTrajectory with positions, velocities and accelerations."""
-    rows = zip(trajectory.times.tolist(), trajectory.positions.tolist(), trajectory.velocities.tolist(),
-               trajectory.accelerations.tolist(), strict=True)  # fmt: skip
+    """A trajectory_msgs/JointTrajectory, with as many derivatives as make a controller's interpolation the motion."""
     points = [
         JointTrajectoryPoint(positions=q, velocities=v, accelerations=a, time_from_start=duration(t))
-        for t, q, v, a in rows
+        for t, q, v, a in as_points(trajectory).rows()
     ]
     return JointTrajectory(header=header(frame, nanoseconds), joint_names=list(trajectory.joint_names), points=points)
 

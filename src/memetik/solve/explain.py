@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from memetik import _core
 from memetik.errors import MissingExtraError, counted
 from memetik.goals.base import HARD
 from memetik.solve.demands import shortage_of
@@ -29,12 +30,15 @@ def reason_of(solution: Solution) -> str:
     """The solution's reason in a few words.
 
     'out of reach' and 'limits exclude it' are proved, and so is 'too few joints for the demands': no joint is free to
-    move. 'in collision': configurations were found that meet the goals, and all of them touch something. 'not found in
+    move. 'in collision': configurations were found that meet the goals, and all of them touch something; where an arm
+    of six joints has a closed form these are all that there are, and `explain()` names what blocks each. 'not found in
     time' says nothing about what is possible; where the joints meet the demands in special cases only, `explain()` says
     so, as the target may be one of these.
     """
     if solution.success:
         return SOLVED
+    if solution.outcome.ending == _core.Ending.blocked:
+        return IN_COLLISION
     hard = HardTerms.of_solution(solution)
     if proof := proof_of(hard):
         return proof.reason
@@ -54,7 +58,8 @@ def explain(solution: Solution) -> str:
     if solution.success:
         return "\n".join(lines + about)
     hard = HardTerms.of_solution(solution)
-    lines += [*_causes(solution, hard), *_misses(solution, hard), *_contacts(solution), *about]
+    lines += [*_causes(solution, hard), *_misses(solution, hard)]
+    lines += [*(_branches(solution) or _contacts(solution)), *about]
     found = helpful(solution.problem, hard)
     lines += [f"It would be solved {change}." for change in found]
     if not found:
@@ -111,6 +116,29 @@ def _contacts(solution: Solution) -> list[str]:
     """What touches what in the best configuration found."""
     found = [f"{first!r} and {second!r} ({_quantity(depth, 'm')} deep)" for first, second, depth in _touching(solution)]
     return [f"In the best configuration found these touch: {', '.join(found[:MOST_CONTACTS])}."] if found else []
+
+
+def _branches(solution: Solution) -> list[str]:
+    """What blocks each of the configurations that meet the goals, where these are all that there are."""
+    problem, context = solution.problem, solution.problem.collision_context
+    rows = np.asarray(solution.outcome.branches).reshape(-1, problem.robot.dof)
+    if context is None or not len(rows):
+        return []
+    lines = [
+        f"Proved: every configuration that reaches the target is in collision ({counted(len(rows), 'configuration')})."
+    ]
+    blocked_by: dict[str, int] = {}
+    for number, row in enumerate(rows, start=1):
+        if (pair := context.native.first_contact(row)) is None:
+            continue
+        values = ", ".join(f"{value:.3g}" for value in row[problem.core.variables])
+        lines.append(f"Configuration {number} ({values}): {pair[0]!r} touches {pair[1]!r}.")
+        blocked_by[pair[1]] = blocked_by.get(pair[1], 0) + 1
+    objects = [name for name in blocked_by if problem.scene is not None and name in context.scene_names]
+    if objects:
+        named = ", ".join(f"{name!r} ({counted(blocked_by[name], 'configuration')})" for name in objects)
+        lines.append(f"To move out of the way: {named}.")
+    return lines
 
 
 def _touching(solution: Solution) -> list[tuple[str, str, float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,6 +83,20 @@ class Inputs:
         return [t.ndim > len(d.shape) for t, d in zip(self.targets, self.problem.open_targets, strict=True)]
 
 
+def as_numpy(value: object) -> Array:
+    """An array or tensor as a numpy array that shares its memory, through DLPack where it is no numpy array."""
+    if isinstance(value, np.ndarray):
+        return cast("Array", value)
+    if getattr(value, "requires_grad", False):
+        raise InvalidInputError("the tensor requires a gradient; give tensor.detach(), or solve with mk.torch_solver.")
+    try:
+        return cast("Array", np.from_dlpack(cast("Any", value)))
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"the tensor cannot be read in the CPU's memory: {error}; move it there first."
+        ) from None
+
+
 def checked_seed(problem: Problem, seed: Seed) -> Array:
     """A seed as an array (dof,) or (N, dof), with the joints that the problem holds in place."""
     if seed is None:
@@ -93,7 +107,7 @@ def checked_seed(problem: Problem, seed: Seed) -> Array:
     if type(seed) is np.ndarray and seed.dtype == float and seed.flags.c_contiguous and not problem.held_values:
         array = seed.copy()  # copied before it is checked: the caller's array may change at any time
     else:
-        given = seed.q if isinstance(seed, Solution) else seed
+        given = seed.q if isinstance(seed, Solution) else as_numpy(seed) if hasattr(seed, "__dlpack__") else seed
         try:
             array = robot.q(given) if isinstance(given, Mapping) else np.array(given, dtype=float, order="C")
         except (TypeError, ValueError) as error:
@@ -134,6 +148,7 @@ def checked_targets(problem: Problem, targets: tuple[Target, ...]) -> tuple[Arra
 def _checked_target(problem: Problem, k: int, value: PoseLike) -> Array:
     declared = problem.open_targets[k]
     what = f"the target of {problem.goal_names[declared.goal]!r}"
+    value = as_numpy(value) if hasattr(value, "__dlpack__") else value
     if declared.convert is None and type(value) is np.ndarray and value.dtype == float and value.flags.c_contiguous:
         # The core checks poses many times as fast. The copy is what is checked: the caller's array may change.
         rank, value = len(declared.shape), value.copy()

@@ -81,7 +81,7 @@ class SolveOptions:
     """Checked options. Times are infinite and counts -1 where there is no bound.
 
     refine, refine_evaluations   -1: what is left of `timeout` and `evaluations`.
-    explore    whether soft goals may lead to other branches; None: where no seed is given.
+    explore    whether soft goals may lead to other branches; None: where no seed is given, and continuity with one.
     max_change  radians or metres by which a joint may leave the seed.
 
     collect    gather so many distinct solutions instead of stopping at the first; 0: stop at the first.

@@ -31,6 +31,7 @@ MOST_KNOWN = 64
 """Options that are kept, checked, for further solves."""
 
 ErrorT = TypeVar("ErrorT")
+WarmCall = Callable[[tuple[object, ...], object, object], _core.Outcome | tuple[_core.Outcome, Array] | None]
 
 
 @runtime_checkable
@@ -113,7 +114,7 @@ class Problem:
             checks_itself = self_collision is None or self_collision
             self.collision_context = CollisionContext.shared(robot, scene, checks_itself, self.margin)
         self._known: dict[tuple[object, ...], SolveOptions] = {}
-        self._warm: dict[tuple[object, ...], _core.WarmSolve] = {}
+        self._warm: dict[tuple[object, ...], WarmCall] = {}
         self._compile()
 
     def _compile(self) -> None:
@@ -204,9 +205,11 @@ class Problem:
                      improvement ends where nothing more is gained, at the latest with the timeout.
                      `refine_evaluations` bounds the work instead, by default by what is left of `evaluations`.
                      It ends before where further optima bring less than one per cent; `solution.refinement` tells.
-        explore      whether soft goals may lead to other branches and whole turns. By default they may where no seed is
-                     given; with a seed the solution stays where the hard goals' own is, so that sequences in which each
-                     solve starts from the last are continuous.
+        explore      where soft goals may lead: True to other branches and whole turns, False anywhere in the branch of
+                     the hard goals' solution. By default anywhere without a seed; with a seed no joint moves farther
+                     from it than 1.3 times the farthest that the hard goals alone move one (somewhat more from 0.1 on,
+                     without a bound from 0.3 radians or metres on; never less than 5e-4), so that a sequence in which
+                     each solve starts from the last answer is continuous. Begin such a sequence with explore=False.
         max_change   radians or metres by which a joint may differ from the seed: a bound on every solution.
         select       "first" solution found, or of the distinct ones found in the time given the one "nearest" to the
                      seed or with the best "manipulability" of the first goal's link (refined where `refine` is given),
@@ -305,7 +308,7 @@ class Problem:
         self._known[key] = options
         is_free = self.collision_context is None and self.external_checker is None
         if is_free and not (self.callbacks or self.held_values) and options.is_warm:
-            self._warm[key] = _core.WarmSolve(self.core, options.core, self.neutral)
+            self._warm[key] = _core.WarmSolve(self.core, options.core, self.neutral).function
         return options
 
     def _failure(self, outcome: _core.Outcome, solved: Array, approximate: bool) -> Solution:

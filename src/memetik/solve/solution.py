@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memetik import _core
-from memetik.errors import counted
+from memetik.errors import InvalidInputError, counted
 
 if TYPE_CHECKING:
     from memetik.solve.problem import Problem
@@ -82,7 +82,8 @@ class Solution:
         """What ended the refinement of the soft goals.
 
         "none" was done; "met": their cost is zero; "optimum": the best of the branch is reached; "no_gain": further
-        optima brought next to nothing; "bound": the time or the evaluations were used up, and more may bring more.
+        optima brought next to nothing; "bound": the time or the evaluations were used up, and more may bring more;
+        "continuity": they lead farther from the seed than a step of a sequence may go (`explore` of `Problem.solve`).
         """
         return self.outcome.refinement.name
 
@@ -143,6 +144,31 @@ class Solution:
         from memetik.solve.explain import explain
 
         return explain(self)
+
+    def sensitivity(self) -> dict[str, np.ndarray]:
+        """How the configuration changes with the targets: {goal: dq/dt}, exact to first order.
+
+        dq/dt has shape (dof, k): k is 6 for a pose (metres of translation, then radians of a rotation vector, in the
+        axes that the target is stated in), 3 for a rotation, and the target's own numbers otherwise. Open targets
+        where there are some, else those that the goals state.
+
+        The hard goals stay satisfied, joints at limits stay there as long as the others can follow, and soft goals
+        stay at their minimum; what all these leave free moves as little as possible. Contacts count for nothing.
+        """
+        from memetik.solve.sensitivity import sensitivity
+
+        self._needs_success()
+        seed, base = self.problem.neutral if self.seed is None else np.asarray(self.seed), self.base
+        own = sensitivity(
+            self.problem, self.targets, self.q[None], np.atleast_2d(seed), None if base is None else base[None]
+        )
+        return {goal: derivative[0] for goal, derivative in own.items()}
+
+    def _needs_success(self) -> None:
+        if not self.success:
+            raise InvalidInputError(
+                "only a solution has a sensitivity, and this search found none; explain() says why."
+            )
 
     def show(self, *, height: int = 480) -> Picture:
         """The configuration and its targets to look at: shown by itself in a notebook; `.open()` opens a browser."""
@@ -209,6 +235,15 @@ class BatchSolution:
     def errors(self) -> dict[str, dict[str, np.ndarray]]:
         """As in Solution, with an array (N,) for each entry."""
         return self.problem.named_errors(self.outcome.errors.T)
+
+    def sensitivity(self, *, threads: int = 1) -> dict[str, np.ndarray]:
+        """As in Solution, with arrays (N, dof, k); zero for elements that are not solved."""
+        from memetik.solve.sensitivity import sensitivity
+
+        own = sensitivity(self.problem, self.targets, self.q, self._seeds, self._bases, threads)
+        for derivative in own.values():
+            derivative[~self.success] = 0.0
+        return own
 
     def __reduce__(self) -> tuple[object, ...]:
         return BatchSolution, (self.problem, self.targets, self.outcome, self._seeds, self._bases)

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,12 +15,18 @@ from numpy.typing import ArrayLike
 from memetik import _core
 from memetik._moved import serve_old_names
 from memetik.errors import GoalError, InvalidInputError, UnknownNameError
+from memetik.geometry.transforms import PoseLike, as_pose
 from memetik.goals.base import Goal
+from memetik.goals.pose import Pose
 from memetik.goals.regularization import MinimalDisplacement
 from memetik.robot.robot import Robot
+from memetik.scene.scene import Scene
 from memetik.solve.inputs import Array, Seed, Target, checked_seed, checked_targets
 from memetik.solve.problem import Problem, unused_name
 from memetik.solve.solution import Solution
+from memetik.solve.tracker_step import TrackerStep
+from memetik.solve.tracker_surroundings import TrackerSurroundings
+from memetik.solve.twists import CarriedPose
 
 logger = logging.getLogger(__name__)
 
@@ -37,55 +43,6 @@ limited, where they are not (benchmarks/tracker.py), and at most per step."""
 Scale = float | Mapping[str, float]
 """One number, or {joint: number} for some."""
 
-_BOUNDS = ((1, "velocity"), (2, "acceleration"), (4, "position"))
-
-
-class TrackerStep:
-    """What a tracker did in one step. It unpacks as q, error, saturated.
-
-    q          the configuration (dof,).
-    error      the largest error of a hard goal, in metres or radians.
-    saturated  names of joints that are at a bound of velocity, acceleration or position; `bounds` says which.
-    """
-
-    __slots__ = ("_bits", "_errors", "_problem", "error", "q", "recovering", "velocity", "within")
-
-    def __init__(self, problem: Problem, core: Any, dt: float):
-        self._problem = problem
-        self.q: Array = core.q
-        self.error: float = core.error
-        self.within: bool = core.within
-        """Whether every hard goal is within its tolerance."""
-        self.recovering: bool = core.steering
-        """Whether the robot is on its way to another configuration because it was stuck in this one."""
-        self.velocity: Array = core.last_change / dt
-        """Of the step, (dof,), radians or metres per second."""
-        self._errors: Array = core.errors
-        self._bits: bytes = core.saturation
-
-    @property
-    def errors(self) -> dict[str, dict[str, float]]:
-        """How far each goal is from what it asks for, as in a Solution."""
-        return self._problem.named_errors(self._errors)
-
-    @property
-    def bounds(self) -> dict[str, tuple[str, ...]]:
-        """Joints at a bound and which: "velocity", "acceleration", "position"."""
-        at = zip(self._problem.robot.joint_names, self._bits, strict=True)
-        return {name: tuple(text for bit, text in _BOUNDS if bits & bit) for name, bits in at if bits}
-
-    @property
-    def saturated(self) -> tuple[str, ...]:
-        return tuple(self.bounds) if any(self._bits) else ()
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.q, self.error, self.saturated))
-
-    def __repr__(self) -> str:
-        at = f", at bounds: {', '.join(self.saturated)}" if any(self._bits) else ""
-        return f"<TrackerStep error {self.error:.2g}{at}>"
-
-
 Configuration = ArrayLike | Mapping[str, float] | Solution | TrackerStep
 """(dof,) or {joint: value}, or what has such a configuration."""
 
@@ -99,7 +56,12 @@ class Tracker:
     the goals it moves towards what soft goals ask for, and towards the reference configuration, so that closed paths
     end where they began.
 
-    problem             its goals and fixed joints. Each `step` takes the targets that its goals leave open.
+    Among obstacles, where the problem has a scene or looks at self-collision, no step is made from which the robot
+    could not brake in time: the step and the braking after it are proved free of the real geometry, at the problem's
+    margin. Where a step is not, it slides along what is in the way, or brakes. Where nothing is, steps are the same.
+
+    problem             its goals, fixed joints and surroundings. Each `step` takes the targets that its goals leave
+                        open, and sees the scene as it is then.
     seed                the configuration to start from, (dof,) or {joint: value}; by default the middle of the limits.
     dt                  seconds from one step to the next.
     velocity_scale      times the robot's velocity limits: one number, or {joint: number} for some.
@@ -117,6 +79,10 @@ class Tracker:
     patience            seconds without progress after which another configuration is searched for, some iterations in
                         each step, and steered to; infinity: never.
     iterations          of the local search in one step, at most.
+    obstacle_speed      metres per second that no point of an object in the scene exceeds: one number for all, or
+                        {object: number} for those that move. Objects that keep to it, and whose poses the scene has at
+                        each step, are not touched but by a robot at rest.
+    obstacle_latency    seconds by which their poses may be old.
 
     A tracker belongs to one thread at a time; steps of different trackers run in parallel.
     """
@@ -139,17 +105,23 @@ class Tracker:
         outlier_steps: int = 5,
         patience: float = 0.3,
         iterations: int = 6,
+        obstacle_speed: Scale = 0.0,
+        obstacle_latency: float = 0.0,
     ):
         if not isinstance(problem, Problem):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInputError(f"a Tracker needs a Problem, not {type(problem).__name__}.")
-        if problem.scene is not None or problem.self_collision:
-            raise InvalidInputError(
-                "a Tracker follows its goals and looks at no scene; state what to keep away from as goals, such as "
-                "mk.MinDistance."
-            )
         self.robot: Robot = problem.robot
+        self._surroundings: TrackerSurroundings | None = None
+        if problem.scene is not None or problem.self_collision:
+            if self.robot.description.loops:
+                raise InvalidInputError(f"robot {self.robot.name!r} has closed loops: its Tracker takes no scene.")
+            latency = _number("obstacle_latency", obstacle_latency, 0.0, 1e3)
+            scene = cast("Scene | None", problem.scene)
+            self._surroundings = TrackerSurroundings(self.robot, scene, problem.margin, obstacle_speed, latency)
+            problem = Problem(self.robot, problem.goals, fixed=problem.fixed)
         self._goals: dict[str, Goal] = dict(zip(problem.goal_names, problem.goals, strict=True))
         self._disabled: set[str] = set()
+        self._carried: dict[str, CarriedPose] = {}
         self._fixed: dict[str, float | None] = dict(problem.fixed)
         self._problem = problem
         options = _core.TrackerOptions()
@@ -159,7 +131,7 @@ class Tracker:
             ("outlier", math.inf if outlier is None else outlier, 0.0, math.inf), ("patience", patience, 0.0, math.inf),
         ):  # fmt: skip
             setattr(options, name, _number(name, value, low, high))
-        velocity, acceleration = self._limits(velocity_scale, acceleration_scale)
+        velocity, acceleration = self._velocity, self._acceleration = self._limits(velocity_scale, acceleration_scale)
         if rate is None:
             rate = min(GENTLE_RATE if np.isfinite(acceleration).any() else QUICK_RATE, MOST_RATE / options.dt)
         options.rate = _number("rate", rate, 0.0, 1e6)
@@ -173,6 +145,9 @@ class Tracker:
         if self.robot.description.loops:
             start = self.robot.close(start)
         self._core = _core.Tracker(problem.core, velocity, acceleration, np.ascontiguousarray(start), options)
+        if self._surroundings is not None:
+            self._surroundings.check_start(start)
+            self._surroundings.look(self._core)
         self._hold()
         if reference is not None:
             self.reference = reference
@@ -180,22 +155,56 @@ class Tracker:
     def step(self, *targets: Target) -> TrackerStep:
         """Moves for `dt` seconds towards the targets: those left open by enabled goals, in their order, or one dict
         {goal name: target}, in which those of disabled goals may stay."""
+        around = self._surroundings
+        if around is not None:
+            around.look(self._core)
         plain = self._plain and len(targets) == len(self._problem.open_targets)
         if not plain or not self._core.step(targets, self._callback):  # pyright: ignore[reportUnknownMemberType]
             self._core.step(self._checked(targets), self._callback)  # pyright: ignore[reportUnknownMemberType]
         if self.robot.description.loops:
             self._close_loops()
-        return TrackerStep(self._problem, self._core, self._options.dt)
+        obstacle = None
+        if around is not None and self._core.guard_end != _core.GuardEnd.kept:
+            obstacle = around.names(self._core.guard_contact)
+        return TrackerStep(self._problem, self._core, self._options.dt, obstacle)
+
+    def step_twist(self, twist: ArrayLike, *, goal: str | None = None, frame: str | None = None) -> TrackerStep:
+        """Moves for `dt` seconds with a twist (6,): m/s and rad/s of the link of a Pose goal, in the axes of `frame`, a
+        link, or of the world. goal: which one; other open targets stay where this carried them, or the links are."""
+        poses = {n: g for n, g in self._goals.items() if isinstance(g, Pose) and n not in self._disabled}
+        name = goal if goal is not None else next(iter(poses), None)
+        open_names = [self._problem.goal_names[target.goal] for target in self._problem.open_targets]
+        if name not in poses or any(other not in poses for other in open_names) or name not in open_names:
+            raise InvalidInputError("step_twist moves the link of a Pose goal whose target is open, as must be all.")
+        q = self.q
+        for other in open_names:
+            if other not in self._carried:
+                self._carried[other] = CarriedPose(self.robot, poses[other].link, q)
+        self._carried[name].advance(twist, frame, q, self.dt)
+        return self.step(*(self._carried[other].pose for other in open_names))
+
+    def in_world(self, pose: PoseLike, frame: str) -> Array:
+        """A pose that is given in the frame of a link, as the robot is now, in the world: a target for `step`."""
+        return self.robot.pose(frame, self.q) @ as_pose(pose)
 
     def reset(self, q: Configuration | None = None) -> None:
         """Puts the robot at rest in a configuration, by default the one it is in."""
-        self._core.reset(self._configuration(self.q if q is None else q, "the configuration"))
+        start = self._configuration(self.q if q is None else q, "the configuration")
+        if self._surroundings is not None and q is not None:
+            self._surroundings.check_start(self.robot.clip(start))
+        self._core.reset(start)
+        self._carried.clear()
 
     @property
     def unlimited(self) -> tuple[str, ...]:
         """Joints whose velocity the description does not limit: DEFAULT_SPEED is taken for them."""
         limits = zip(self.robot.joint_names, self.robot.velocity.tolist(), strict=True)
         return tuple(name for name, limit in limits if not math.isfinite(limit))
+
+    @property
+    def limits(self) -> tuple[Array, Array]:
+        """Of velocity and acceleration, (dof,) each, as scaled."""
+        return self._velocity.copy(), self._acceleration.copy()
 
     @property
     def q(self) -> Array:
@@ -314,6 +323,7 @@ class Tracker:
         counting = [replace(goal, name=name) for name, goal in goals.items() if name not in disabled]
         problem = Problem(self.robot, counting or MinimalDisplacement(self.reference), fixed=fixed)
         self._problem, self._goals, self._disabled, self._fixed = problem, goals, disabled, fixed
+        self._carried.clear()
         self._hold()
 
     def _hold(self) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
+from memetik.geometry.transforms import transform
 from memetik.robot.robot import Robot
 from memetik.scene.scene import Scene
 from memetik.solve.solution import Solution
@@ -29,13 +30,14 @@ from memetik.studio.session.motion import Player
 from memetik.studio.session.session import Session, State
 from memetik.studio.session.solving import ClearanceReport, LiveSolver, explained
 from memetik.studio.session.status import status_html
-from memetik.studio.views.drawing import add_floor, view_of
+from memetik.studio.views.drawing import VIEWS, add_floor, view_of
 from memetik.studio.views.gizmos import Gizmos
+from memetik.studio.views.goal_marks import GoalMarks, PathMarks
 from memetik.studio.views.robot_view import CHOSEN, NEAR, TOUCHING, RobotView
 from memetik.studio.views.scene_view import SceneView
 
 if TYPE_CHECKING:
-    from viser import ClientHandle, GuiDropdownHandle
+    from viser import ClientHandle, GuiDropdownHandle, MeshHandle, SceneNodeDragEvent
 
     from memetik.studio.panels.panel import Event, Field
 
@@ -46,6 +48,8 @@ PANELS: tuple[type[Panel], ...] = (PosePanel, JointsPanel, ScenePanel, MovePanel
 """The tabs, in their order."""
 
 BRAND = (37, 99, 235)
+GRID = {False: ((225, 228, 233), (190, 197, 207)), True: ((52, 58, 68), (84, 92, 105))}
+"""Colours of the floor's cells and sections, in light and dark."""
 TRACKING_STEP = 1.0 / 60.0
 TRIES = 4
 """Solves of one state, each as long as a live solve may be, before it stays unsolved."""
@@ -91,6 +95,8 @@ class Studio:
         """The object of the scene that has a gizmo."""
         self.explanation = ""
         """Why the last solve succeeded or failed."""
+        self.busy: tuple[str, ...] = ()
+        """What runs in the background now, in words."""
         self.server, self.address = open_server(host, port, token)
         try:
             self._begin()
@@ -112,6 +118,7 @@ class Studio:
         self._style()
         self._add_views(self.session.robot)
         self.gizmos = Gizmos(self)
+        self.goal_marks, self.path_marks = GoalMarks(self.server), PathMarks(self.server)
         self.status = self.server.gui.add_html("")
         tabs = self.server.gui.add_tab_group()
         self.panels: list[Panel] = []
@@ -172,9 +179,18 @@ class Studio:
         """Good news for everyone."""
         self.notify("Done", text, color="green")
 
-    def in_background(self, work: Callable[[], T], then: Callable[[T | None], object]) -> None:
-        """Runs something long beside the loop, and then what follows in it, with None where it failed."""
+    def in_background(self, work: Callable[[], T], then: Callable[[T | None], object], what: str = "") -> None:
+        """Runs something long beside the loop, and then what follows in it, with None where it failed.
+
+        what  shown at the top of the page while it runs.
+        """
         client = self.client
+        self.busy += (what,) if what else ()
+
+        def done(result: T | None) -> None:
+            if what:
+                self.busy = tuple(other for k, other in enumerate(self.busy) if k != self.busy.index(what))
+            then(result)
 
         def run() -> None:
             result = None
@@ -182,7 +198,7 @@ class Studio:
                 result = work()
             except Exception as error:
                 self.notify("That did not work", str(error) or type(error).__name__, client)
-            self.loop.post(lambda: then(result))
+            self.loop.post(lambda: done(result))
 
         threading.Thread(target=run, name="memetik-studio-work", daemon=True).start()
 
@@ -277,6 +293,7 @@ class Studio:
             self.robot_view.show(q)
             self.scene_view.show(state.scene, q)
             self.gizmos.show(state, q)
+            self.goal_marks.show(state, q)
         self.shown = q
         self.loop.pulse.updates += 1
 
@@ -328,6 +345,8 @@ class Studio:
         self.robot_view.remove()
         self.scene_view.remove()
         self.gizmos.clear()
+        self.goal_marks.clear()
+        self.path_marks.hide()
         self._add_views(state.robot)
         self.see_through_scene(self._see_through, self._covered)
         self.chosen_link = ""
@@ -341,27 +360,35 @@ class Studio:
         self.reset_camera()
 
     def _add_views(self, robot: Robot) -> None:
-        self.robot_view = RobotView(self.server, robot, "/robot", self._link_clicked)
+        self.robot_view = RobotView(self.server, robot, "/robot", self._link_clicked, self._link_dragged)
         self.scene_view = SceneView(self.server, robot, self._object_clicked)
+        lowest = self.robot_view.lowest(self.session.state.q)
+        # Under the feet of a robot whose base is its pelvis.
+        self.grid.position = (0.0, 0.0, min(0.0, round(lowest, 3)))
+
+    def set_dark(self, dark: bool) -> None:
+        """The page in light or dark colours."""
+        self.server.gui.configure_theme(
+            control_width="large", brand_color=BRAND, show_logo=False, show_share_button=False, dark_mode=dark
+        )
+        self.grid.cell_color, self.grid.section_color = GRID[dark]
 
     def _style(self) -> None:
         server = self.server
-        server.gui.configure_theme(
-            control_width="large", brand_color=BRAND, show_logo=False, show_share_button=False, dark_mode=False
-        )
         server.gui.set_panel_label("memetik studio")
         server.gui.main_panel.dock_right()
         server.gui.main_panel.set_width(430)
         server.scene.set_up_direction("+z")
         server.scene.configure_default_lights(True, cast_shadow=True)
         self.grid = add_floor(server, 8.0)
+        self.set_dark(False)
 
-    def reset_camera(self) -> None:
-        """Looks at the robot and the world from the front, high enough to see depth."""
+    def reset_camera(self, view: str = "corner") -> None:
+        """Looks at the robot and the world from one of the directions of `VIEWS`."""
         robot, state = self.session.robot, self.session.state
         points = [robot.pose(robot.links, state.q)[:, :3, 3]]
         points += [item.pose[None, :3, 3] for item in state.scene.objects.values() if item.link is None]
-        centre, offset = view_of(np.concatenate(points))
+        centre, offset = view_of(np.concatenate(points), VIEWS[view])
         self.server.initial_camera.look_at, self.server.initial_camera.position = centre, centre + offset
         for client in self.server.get_clients().values():
             # A tall window sees less to the sides.
@@ -370,6 +397,24 @@ class Studio:
 
     def _link_clicked(self, link: str, event: Event) -> None:
         self.do(event, lambda: setattr(self, "chosen_link", "" if link == self.chosen_link else link))
+
+    def _link_dragged(self, link: str, event: SceneNodeDragEvent[MeshHandle]) -> None:
+        """A hand pulls at a link: a soft position goal on the grabbed point, which goes with the hand."""
+        start, end, phase = np.array(event.start_position), np.array(event.end_position), event.phase
+
+        def pull() -> None:
+            self.player.stop()
+            name = f"pull_{link}"
+            if phase == "start":
+                self.session.pull(link, start, name)
+            if any(entry.name == name for entry in self.state.goals):
+                self.session.drag(name, transform(end))
+            (self.gizmos.dragging.discard if phase == "end" else self.gizmos.dragging.add)(name)
+            if phase == "end":
+                self.session.settle()
+                self.solve_again()
+
+        self.do(event, pull, ("pull", link) if phase == "update" else None)
 
     def _object_clicked(self, name: str, event: Event) -> None:
         self.do(event, lambda: setattr(self, "chosen_object", name))

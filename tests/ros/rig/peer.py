@@ -1,6 +1,6 @@
 """A peer on real rclpy, in an environment of its own: asks and reports one JSON object on its last line.
 
-python peer.py ik CALLS | graph | latched | stream SECONDS | decode | noop CALLS | controller | pymoveit2
+python peer.py ik CALLS | graph | latched | stream SECONDS | loop SECONDS | decode | noop CALLS | controller | pymoveit2
 """
 
 from __future__ import annotations
@@ -23,14 +23,20 @@ def main() -> None:
     rclpy.init()
     node = rclpy.create_node(f"peer_{what}")
     print(json.dumps({"ik": ask_ik, "graph": look_at_graph, "latched": hear_description, "stream": hear_stream,
-                      "decode": decode_all, "noop": ask_noop, "serve": serve_noop, "controller": control,
+                      "decode": decode_all, "noop": ask_noop, "serve": serve_noop, "loop": loop, "controller": control,
                       }[what](node, *rest)), flush=True)  # fmt: skip
     os._exit(0)  # as a client that dies: no goodbye
 
 
 def asked(node: Any, client: Any, request: Any, timeout: float = 20.0) -> Any:
+    # One thread spins for good: rclpy.spin_until_future_complete gets slower from call to call on Jazzy.
+    if not hasattr(node, "spinning"):
+        node.spinning = threading.Thread(target=rclpy.spin, args=(node,), daemon=True)
+        node.spinning.start()
+    done = threading.Event()
     future = client.call_async(request)
-    rclpy.spin_until_future_complete(node, future, timeout_sec=timeout)
+    future.add_done_callback(lambda _: done.set())
+    done.wait(timeout)
     return future.result() if future.done() else None
 
 
@@ -142,6 +148,41 @@ def hear_stream(node: Any, seconds: str) -> dict[str, Any]:
     missing = 0 if not numbers else numbers[-1] - numbers[0] + 1 - len(numbers)
     return {"count": len(heard), "missing": missing, "in order": numbers == sorted(numbers),
             **(quantiles([age for _, age in heard]) if heard else {})}  # fmt: skip
+
+
+def loop(node: Any, seconds: str) -> dict[str, Any]:
+    """JointStates out at 1 kHz; the commands that come back, and how long after their state."""
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+
+    profile = QoSProfile(depth=200)
+    sent: list[float] = []
+    back: list[tuple[int, float]] = []
+    publisher = node.create_publisher(JointState, "/joint_states", profile)
+
+    def take(message: Any) -> None:
+        number = int(message.data[0])
+        back.append((number, time.perf_counter() - sent[number]))
+
+    node.create_subscription(Float64MultiArray, "/commands", take, profile)
+    threading.Thread(target=rclpy.spin, args=(node,), daemon=True).start()
+    while not (publisher.get_subscription_count() and node.count_publishers("/commands")):
+        time.sleep(0.1)
+    time.sleep(1.0)
+    message = JointState(name=[f"joint{k}" for k in range(7)], position=[0.1] * 7)
+    begin = due = time.perf_counter()
+    while due < begin + float(seconds):
+        message.position[0] = float(len(sent))
+        message.header.stamp = node.get_clock().now().to_msg()
+        sent.append(time.perf_counter())
+        publisher.publish(message)
+        due += 0.001
+        time.sleep(max(due - time.perf_counter(), 0.0))
+    cpu = time.process_time() / (time.perf_counter() - begin)
+    time.sleep(2.0)
+    numbers = {number for number, _ in back}
+    return {"sent": len(sent), "back": len(back), "missing": len(sent) - len(numbers), "cpu": cpu,
+            **(quantiles([each for _, each in back]) if back else {})}  # fmt: skip
 
 
 def decode_all(node: Any, folder: str) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from memetik.motion.execution.simulation import Simulation
 from memetik.motion.timing.trajectory import Trajectory
 from memetik.robot.robot import Robot
 
+_GENTLE = 0.95  # of the accelerations of a trajectory: what a change of pace takes, as time comes in steps
+
 
 class DriverError(MemetikError):
     """A driver refuses a trajectory or does not answer."""
@@ -46,8 +48,10 @@ class DriverState:
 class Driver(Protocol):
     """Anything with these members drives an arm. A trajectory moves its own joints; the others stay as they are.
 
-    Two further members are used where they are there: `most_points`, the largest number of points a trajectory may
-    have (None for any), and `wait(seconds)`, which lets time pass where it is not that of the wall clock.
+    Three further members are used where they are there: `most_points`, the largest number of points a trajectory may
+    have (None for any); `wait(seconds)`, which lets time pass where it is not that of the wall clock; and
+    `pace(share)`, which lets the trajectory's own time run at a share of its speed from now on, 0 to 1, changing over
+    within the accelerations of the trajectory. Where there is no `pace` the arm is stopped and sent on at another one.
     """
 
     @property
@@ -73,6 +77,18 @@ def most_points(driver: Driver) -> int | None:
     return getattr(driver, "most_points", None)
 
 
+def has_pace(driver: Driver) -> bool:
+    """Whether a driver can change the speed of what it follows."""
+    return getattr(driver, "pace", None) is not None
+
+
+def set_pace(driver: Driver, share: float) -> None:
+    """Let a driver that can go at a share of its trajectory's speed."""
+    own = getattr(driver, "pace", None)
+    if own is not None:
+        own(share)
+
+
 def wait(driver: Driver, seconds: float) -> None:
     """Let time pass: that of a simulation, or that of the wall clock."""
     own = getattr(driver, "wait", None)
@@ -92,9 +108,11 @@ def indices(names: Sequence[str], joint_names: Sequence[str]) -> np.ndarray:
 
 
 class _Follower:
-    """A reference that follows a trajectory, and brakes along its way when it is stopped.
+    """A reference that follows a trajectory at a pace, and brakes along its way when it is stopped.
 
-    While braking, the trajectory's own time runs ever more slowly: the arm stays on the way, which is free.
+    The trajectory's own time s runs at a rate r: the arm stays on the way, which is free, at velocity r q'(s) and
+    acceleration r^2 q''(s) + r' q'(s). A change of pace keeps the latter within the trajectory's own bounds; a stop is
+    as fast as the arm's.
     """
 
     def __init__(self, joint_names: Sequence[str], q: np.ndarray, acceleration: np.ndarray):
@@ -102,11 +120,17 @@ class _Follower:
         self.velocity, self.acceleration = np.zeros_like(self.q), np.zeros_like(self.q)
         self._most = np.where(np.isfinite(acceleration), acceleration, 10.0)
         self._trajectory: Trajectory | None = None
-        self.time, self._rate, self._braking = 0.0, 0.0, 0.0
+        self.time, self._rate, self._braking, self._pace = 0.0, 0.0, 0.0, 1.0
 
     def follow(self, trajectory: Trajectory) -> None:
         self._index = indices(trajectory.joint_names, self.joint_names)
-        self._trajectory, self.time, self._rate, self._braking = trajectory, 0.0, 1.0, 0.0
+        self._trajectory, self.time, self._rate, self._braking = trajectory, 0.0, self._pace, 0.0
+        self._gentle = np.maximum(trajectory.peaks(2), 0.01 * self._most[self._index])
+
+    def set_pace(self, share: float) -> None:
+        if not 0.0 <= share <= 1.0:
+            raise InvalidInputError(f"the pace is a share from 0 to 1, not {share!r}.")
+        self._pace = float(share)
 
     def brake(self) -> None:
         if self._trajectory is None or self._braking:
@@ -118,7 +142,8 @@ class _Follower:
     @property
     def moving(self) -> bool:
         trajectory = self._trajectory
-        return trajectory is not None and self._rate > 0.0 and self.time < trajectory.duration
+        stopped = self._braking > 0.0 and self._rate == 0.0
+        return trajectory is not None and not stopped and self.time < trajectory.duration
 
     def hold(self, q: np.ndarray, further: float) -> None:
         """After a stop, where the arm was held off its reference: let it be where it is instead of pushing on."""
@@ -134,15 +159,33 @@ class _Follower:
         if not self.moving:
             self.velocity[:], self.acceleration[:] = 0.0, 0.0
             return
-        change = -min(self._braking, self._rate / seconds)
+        if self._braking:
+            change = -min(self._braking, self._rate / seconds)
+        elif self._rate == self._pace:
+            change = 0.0
+        else:
+            change = self._change_of_pace(trajectory, seconds)
         self.time = min(self.time + seconds * (self._rate + 0.5 * seconds * change), trajectory.duration)
-        self._rate += seconds * change
+        self._rate = min(self._rate + seconds * change, 1.0)
         if self._rate < 1e-9:
             self._rate = 0.0
+        if not self._braking and abs(self._rate - self._pace) < 1e-9:
+            self._rate = self._pace
         moving = self._rate if self.time < trajectory.duration else 0.0
         self.q[self._index], speed, push = _sample(trajectory, self.time)
         self.velocity[self._index] = moving * speed
         self.acceleration[self._index] = (moving**2 * push + change * speed) if moving else 0.0
+
+    def _change_of_pace(self, trajectory: Trajectory, seconds: float) -> float:
+        """Of the rate, per second, towards the pace that is asked for."""
+        low, high = -np.inf, np.inf
+        for time in (self.time, min(self.time + seconds * self._rate, trajectory.duration)):
+            _, speed, push = _sample(trajectory, time)
+            fast = np.abs(speed) > 1e-9
+            room, along = _GENTLE * self._gentle[fast], self._rate**2 * push[fast] / speed[fast]
+            share = room / np.abs(speed[fast])
+            low, high = max(low, (-share - along).max(initial=-np.inf)), min(high, (share - along).min(initial=np.inf))
+        return float(np.clip((self._pace - self._rate) / seconds, min(low, 0.0), max(high, 0.0)))
 
 
 def _sample(trajectory: Trajectory, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -193,6 +236,10 @@ class ExactDriver:
     def stop(self) -> None:
         self._follower.brake()
 
+    def pace(self, share: float) -> None:
+        """Follow at a share of the trajectory's speed, from now on."""
+        self._follower.set_pace(share)
+
     def wait(self, seconds: float) -> None:
         """Let the arm's time pass."""
         for _ in range(max(1, round(seconds / self._period))):
@@ -231,6 +278,10 @@ class SimulatedDriver:
 
     def stop(self) -> None:
         self._follower.brake()
+
+    def pace(self, share: float) -> None:
+        """Follow at a share of the trajectory's speed, from now on."""
+        self._follower.set_pace(share)
 
     def wait(self, seconds: float) -> None:
         """Let the simulation's time pass."""

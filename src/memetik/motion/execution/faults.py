@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from memetik.motion.execution.driver import Driver, DriverError, DriverState, most_points, wait
@@ -21,6 +23,10 @@ class FaultyDriver:
     @property
     def most_points(self) -> int | None:
         return most_points(self.driver)
+
+    @property
+    def pace(self) -> Callable[[float], None] | None:
+        return getattr(self.driver, "pace", None)
 
     def send(self, trajectory: Trajectory) -> None:
         self.driver.send(trajectory)

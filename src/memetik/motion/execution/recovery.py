@@ -14,13 +14,15 @@ import numpy as np
 
 from memetik.collision.exact import CollisionModel
 from memetik.errors import InvalidInputError
+from memetik.motion.execution.surroundings import Surroundings
 from memetik.motion.planning.free_space import SceneLike
 from memetik.motion.planning.pipeline import plan
 from memetik.motion.planning.plan import PlanConditions
 from memetik.motion.timing.limits import MotionLimits
-from memetik.motion.timing.rest_segments import at_rest, straight
+from memetik.motion.timing.rest_segments import VelocityAcceleration, at_rest, straight
 from memetik.motion.timing.trajectory import Trajectory, join
 from memetik.robot.robot import Robot
+from memetik.scene.scene import Scene
 from memetik.solve.problem import ExternalChecker
 
 ContactModel: TypeAlias = "CollisionModel | _CheckerModel"
@@ -97,9 +99,25 @@ class Recovery:
         model = self._collision()
         return model is None or not model.collides(configurations, self.margin).any()
 
-    def first_contact(self, parts: Sequence[Trajectory]) -> tuple[float, tuple[str, str]] | None:
-        """Seconds until the first contact on the way of some trajectories, and between whom; None if it is free."""
+    def surroundings(self) -> Surroundings | None:
+        """What moves around the robot; None where nothing is known of it."""
+        if self.robot is None or not isinstance(self.scene, Scene):
+            return None
+        return Surroundings(self.robot, self.scene, self.margin)
+
+    def first_contact(
+        self, parts: Sequence[Trajectory], without: Sequence[str] = ()
+    ) -> tuple[float, tuple[str, str]] | None:
+        """Seconds until the first contact on the way of some trajectories, and between whom; None if it is free.
+
+        without: objects that are left out, as they move.
+        """
         model = self._collision()
+        if without and self.robot is not None and isinstance(self.scene, Scene):
+            standing = self.scene.copy()
+            for name in without:
+                standing.remove(name)
+            model = CollisionModel(self.robot, standing, self_collision=self.self_collision)
         if model is None:
             return None
         begin = 0.0
@@ -113,21 +131,25 @@ class Recovery:
             begin += part.duration
         return None
 
-    def onwards(self, q: np.ndarray, way: Trajectory, behind: float) -> Onwards:
-        """From rest at q to the end of `way`, of which `behind` seconds have been followed."""
-        back = self._back_to(q, way, behind)
+    def onwards(
+        self, q: np.ndarray, way: Trajectory, behind: float, limits: VelocityAcceleration | None = None
+    ) -> Onwards:
+        """From rest at q to the end of `way`, of which `behind` seconds have been followed.
+
+        limits: (velocity, acceleration) within which to move; by default those of `limits(way)`.
+        """
+        limits = self.limits(way) if limits is None else limits
+        back = self._back_to(q, way, behind, limits)
         if back is not None:
             return Onwards(back, f"back to the way and on along it, {back.duration:.3f} s")
         pair = self._pair(way.end)
         if pair is not None:
             return Onwards(None, f"{pair[0]!r} and {pair[1]!r} touch at the last configuration", "goal blocked")
-        pair = self._pair(q)
-        if pair is not None:
-            return Onwards(None, f"{pair[0]!r} and {pair[1]!r} touch where the arm is", "obstacle")
-        return self._planned(q, way)
+        return self._planned(q, way, limits)
 
-    def _back_to(self, q: np.ndarray, way: Trajectory, behind: float) -> Trajectory | None:
-        limits = self.limits(way)
+    def _back_to(
+        self, q: np.ndarray, way: Trajectory, behind: float, limits: VelocityAcceleration
+    ) -> Trajectory | None:
         rest = at_rest(way, behind, way.duration, limits=limits) if way.duration - behind > 1e-6 else None
         target = way.at(behind) if rest is not None else way.end
         back = straight(way.joint_names, q, target, limits)
@@ -136,12 +158,10 @@ class Recovery:
             return None
         return join(parts)
 
-    def _planned(self, q: np.ndarray, way: Trajectory) -> Onwards:
+    def _planned(self, q: np.ndarray, way: Trajectory, within: VelocityAcceleration) -> Onwards:
         assert self.robot is not None
-        velocity, acceleration = self.limits(way)
-        limits = MotionLimits.of(self.robot, velocity=velocity, acceleration=acceleration)
-        if self.conditions is not None:
-            limits = self.conditions.limits
+        effort = None if self.conditions is None else self.conditions.limits.effort
+        limits = MotionLimits.of(self.robot, velocity=within[0], acceleration=within[1], effort=effort)
         found = plan(
             self.robot,
             way.end,
@@ -152,6 +172,9 @@ class Recovery:
             limits=limits,
             rng=0 if self.conditions is None else self.conditions.rng,
         )
+        if found.stage == "start":
+            pair = self._pair(q) or ("", "")
+            return Onwards(None, f"{pair[0]!r} and {pair[1]!r} touch where the arm is", "obstacle")
         if found.trajectory is None:
             return Onwards(None, f"no way around was found ({found.stage}: {found.reason})", "obstacle")
         return Onwards(found.trajectory, f"a new plan to the same configuration, {found.trajectory.duration:.3f} s")

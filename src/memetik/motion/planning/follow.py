@@ -22,7 +22,7 @@ from memetik.goals.base import Goal
 from memetik.goals.pose import Pose
 from memetik.motion.planning.cartesian import CartesianPath, as_path
 from memetik.motion.planning.configuration_graph import BranchGraph, BranchSettings, Target
-from memetik.motion.planning.free_space import OpenSpace, SceneLike, space_for
+from memetik.motion.planning.free_space import OpenSpace, SceneLike, space_for, without_loops
 from memetik.motion.planning.pipeline import PlanOptions, World
 from memetik.motion.planning.pipeline import plan as plan_motion
 from memetik.motion.planning.plan import Plan, PlanConditions
@@ -229,7 +229,7 @@ class _Follow:
                 self.points,
                 method=timing,
                 limits=self.limits,
-                space=None if type(self.space) is OpenSpace else self.space,
+                space=None if type(without_loops(self.space)) is OpenSpace else self.space,
                 tool_speed=None if tool_speed is None else (tool, tool_speed),
                 deviation=(tool, self.deviation[0]),
             )
@@ -248,7 +248,8 @@ class _Follow:
             plan.detail = f"The path can be followed to {100.0 * plan.fraction:.1f} % of its length."
 
     def _tool(self) -> str:
-        return next((link for goal in self.targets[0][0].goals for link in goal.links), self.plan.robot.tip)
+        links = (link for goal in self.targets[0][0].goals for link in goal.links)
+        return next(links, None) or self.plan.robot.tip
 
     def _fail(self, stage: str, reason: str, detail: str, begin: float) -> None:
         self.plan.stage, self.plan.reason, self.plan.detail = stage, reason, detail

@@ -15,6 +15,7 @@ import numpy as np
 from memetik import _core
 from memetik.collision.lever_arms import LeverArms
 from memetik.errors import InvalidInputError
+from memetik.robot.loop_motion import loop_follower
 from memetik.solve.problem import ExternalChecker
 
 if TYPE_CHECKING:
@@ -186,10 +187,25 @@ class SceneSpace(OpenSpace):
 def space_for(robot: Robot, scene: SceneLike = None, *, self_collision: bool = True, margin: float = 0.0) -> OpenSpace:
     """The free space of a robot in a scene: an mk.Scene, any object with collides(q), or None."""
     if isinstance(scene, ExternalChecker):
-        return CheckerSpace(robot, scene)
+        return with_loops(CheckerSpace(robot, scene))
     if scene is None and not self_collision:
-        return OpenSpace(robot)
-    return SceneSpace(_mesh_checker(robot, scene, self_collision, float(margin)))
+        return with_loops(OpenSpace(robot))
+    return with_loops(SceneSpace(_mesh_checker(robot, scene, self_collision, float(margin))))
+
+
+def with_loops(space: OpenSpace) -> OpenSpace:
+    """A space in which the closed loops of its robot hold."""
+    follower = loop_follower(space.robot)
+    if follower is None:
+        return space
+    from memetik.motion.planning.loop_space import LoopSpace
+
+    return LoopSpace(space, follower)
+
+
+def without_loops(space: OpenSpace | None) -> OpenSpace | None:
+    """What `with_loops` was given."""
+    return getattr(space, "inner", space)
 
 
 def _mesh_checker(robot: Robot, scene: Scene | None, self_collision: bool, margin: float) -> MeshChecker:
@@ -219,8 +235,10 @@ class LiveSpace:
         space = self._space
         if space is None:
             space = space_for(self.robot, self.scene, self_collision=self.self_collision, margin=self.margin)
-        elif isinstance(space, SceneSpace) and space.checker.core is not space.model:
-            space = SceneSpace(space.checker)
+        else:
+            inner = without_loops(space)
+            if isinstance(inner, SceneSpace) and inner.checker.core is not inner.model:
+                space = with_loops(SceneSpace(inner.checker))
         self._space = space
         return space
 

@@ -12,6 +12,7 @@ from memetik._moved import serve_old_names
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from memetik.solve.options import MethodLike
     from memetik.solve.problem import Problem
 
 
@@ -37,13 +38,20 @@ class ConfigurationResult:
 
 
 def find_configurations(
-    problem: Problem, *targets: ArrayLike, start: np.ndarray, most: int = 6, timeout: float = 0.1, rng: int = 0
+    problem: Problem,
+    *targets: ArrayLike,
+    start: np.ndarray,
+    most: int = 6,
+    timeout: float = 0.1,
+    rng: int = 0,
+    method: MethodLike = "memetic",
 ) -> ConfigurationResult:
     """Up to `most` distinct configurations that meet a problem's goals, nearest to the start first.
 
-    The search stops early when it keeps finding the same ones. timeout: seconds.
+    The search stops early when it keeps finding the same ones. timeout: seconds. method: of inverse kinematics, as for
+    Problem.solve.
     """
-    quick = problem.solve(*targets, seed=start, timeout=timeout, rng=rng)
+    quick = problem.solve(*targets, seed=start, timeout=timeout, rng=rng, method=method)
     if not quick.success:
         misses = (
             f"{goal} misses by {value:.3g} ({label})"
@@ -59,7 +67,9 @@ def find_configurations(
         # Twice what the first took is worth spending on others; they mostly come cheaply after it. Counted, not timed:
         # the same configurations on a machine that has other things to do.
         spare = max(3 * quick.evaluations, SPARE_EVALUATIONS)
-        found = problem.solve_all(*targets, seed=start, most=most, timeout=timeout, evaluations=spare, rng=rng)
+        found = problem.solve_all(
+            *targets, seed=start, most=most, timeout=timeout, evaluations=spare, rng=rng, method=method
+        )
         for solution in found:
             if np.abs(np.array(configurations) - solution.q).max(axis=1).min() > DISTINCT:
                 configurations.append(solution.q)

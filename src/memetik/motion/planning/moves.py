@@ -17,6 +17,7 @@ from memetik.goals.pose import Pose, Position
 from memetik.motion.planning.follow import POSITION_DEVIATION, follow
 from memetik.motion.planning.free_space import LiveSpace
 from memetik.motion.planning.pipeline import plan
+from memetik.motion.planning.plan import Plan, PlanConditions
 from memetik.motion.planning.tool_target import ToolTarget, rotation_between, tool_axis
 from memetik.motion.timing.limits import MotionLimits
 from memetik.motion.timing.timing import TimingError, time_path
@@ -26,7 +27,6 @@ from memetik.solve.problem import Problem
 
 if TYPE_CHECKING:
     from memetik.goals.base import Goal
-    from memetik.motion.planning.plan import Plan
     from memetik.motion.timing.trajectory import Trajectory
     from memetik.scene.scene import Scene
 
@@ -71,6 +71,8 @@ class MovePlanner:
         self.robot, self.scene, self.speed, self.rng = robot, scene, speed, rng
         self.fixed, self.axis = dict(fixed or {}), tool_axis(approach)
         self.limits = MotionLimits.of(robot, velocity_scale=speed, acceleration_scale=speed)
+        self.conditions = PlanConditions(self.limits, scene, rng=rng)
+        """What the execution of its moves keeps to."""
         self.model = CollisionModel(robot, scene)
         self._space = LiveSpace(robot, scene)
 

@@ -19,6 +19,7 @@ from memetik import _core
 from memetik.errors import InvalidInputError, suggest
 from memetik.motion.planning.free_space import OpenSpace
 from memetik.motion.timing.limits import own_limits
+from memetik.robot.loop_motion import loop_follower
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -148,6 +149,8 @@ def find_path(
     wanted = goals if isinstance(goals, GoalSet) else GoalSet(goals)
     names = [planner] if isinstance(planner, str) else list(planner)
     runs = {name: _planner(name) for name in names}
+    if loop_follower(space.robot) is not None and any(name.lower().startswith("ompl:") for name in names):
+        raise InvalidInputError("OMPL's planners do not hold closed loops; 'rrtconnect' and 'sbl' do.")
     problem = _problem(space, start, wanted)
     options = PathOptions(begin + timeout, rng, smooth, choose, stop)
     result = _search(problem, runs, wanted.more, options)

@@ -21,14 +21,17 @@ from numpy.typing import ArrayLike
 from memetik._core import StopFlag
 from memetik.errors import InvalidInputError
 from memetik.goals.base import Goal
-from memetik.motion.planning.free_space import CheckerSpace, LiveSpace, OpenSpace, SceneLike
+from memetik.motion.planning.free_space import CheckerSpace, LiveSpace, OpenSpace, SceneLike, without_loops
 from memetik.motion.planning.goal_configurations import find_configurations
 from memetik.motion.planning.paths import GoalSet, find_path
 from memetik.motion.planning.plan import Plan, PlanConditions
+from memetik.motion.planning.way_out import way_out
 from memetik.motion.timing.limits import MotionLimits, own_limits
+from memetik.motion.timing.rest_segments import straight
 from memetik.motion.timing.timing import TimingError, time_path
 from memetik.motion.timing.trajectory import Trajectory
-from memetik.robot.loops import loop_entries
+from memetik.robot.loop_motion import closed_from
+from memetik.solve.options import MethodLike
 from memetik.solve.problem import Problem
 
 if TYPE_CHECKING:
@@ -59,6 +62,7 @@ class PlanOptions(TypedDict, total=False):
     """The keywords of `Planner.plan`."""
 
     candidates: int
+    method: MethodLike
     planner: str | Sequence[str]
     timing: str
     ik_timeout: float
@@ -92,7 +96,6 @@ class Planner:
         fixed: Fixed = None,
     ):
         self.robot, self.scene, self.self_collision, self.margin = robot, scene, self_collision, margin
-        _refuse_loops(robot)
         self._live_space = _kept_space(robot, scene, self_collision, margin)
         self.problem: Problem | None = None
         if goals is not None:
@@ -110,6 +113,7 @@ class Planner:
         start: Configuration | None = None,
         goal: Configuration | None = None,
         candidates: int = 6,
+        method: MethodLike = "memetic",
         planner: str | Sequence[str] = "rrtconnect",
         timing: str = "blends",
         ik_timeout: float = 0.1,
@@ -125,8 +129,11 @@ class Planner:
         """Plan a motion from `start` (dof,) to a configuration that meets the goals, or to the configuration(s) `goal`.
 
         targets     the goals' open targets, as for Problem.solve.
-        goal        a configuration (dof,), {joint: value} or several (K, dof), instead of goals.
+        start       a start that touches something slightly, or is within the margin, is left first, the shortest way.
+        goal        a configuration (dof,), {joint: value} or several (K, dof), instead of goals; joints without limits
+                    go the short way, by whole turns.
         candidates  how many configurations to find for the goals; the one with the quickest motion is taken.
+        method      of inverse kinematics, as for Problem.solve.
         planner     name or list of names, see `find_path`; timing: a method of `time_path`.
         ik_timeout, path_timeout, timing_timeout   seconds for each stage.
         choose      "best" weighs candidates by the motion to them, "first" takes the first that is reached.
@@ -141,7 +148,7 @@ class Planner:
         if q.ndim != 1:
             raise InvalidInputError(f"a motion has one start of shape ({robot.dof},), not {q.shape}.")
         timeouts = {"configurations": ik_timeout, "path": path_timeout, "timing": timing_timeout}
-        settings = _Settings(candidates, planner, timing, choose, timeouts, limits, rng, stop)
+        settings = _Settings(candidates, method, planner, timing, choose, timeouts, limits, rng, stop)
         conditions = PlanConditions(limits, self.scene, self.self_collision, self.margin, rng)
         run = _Run(self, Plan(robot, q, conditions=conditions), targets, goal, settings)
         run.run()
@@ -189,6 +196,7 @@ class Planner:
 @dataclass(frozen=True, slots=True)
 class _Settings:
     candidates: int
+    method: MethodLike
     planner: str | Sequence[str]
     timing: str
     choose: str
@@ -212,6 +220,8 @@ class _Run:
         self.problem = planner.problem if goal is None else None
         self.plan, self.targets, self.goal, self.settings = plan, targets, goal, settings
         self.space = planner.space
+        self.begin = plan.start
+        """Where the path is searched from: the start, or where it is free."""
 
     def run(self) -> None:
         """All stages."""
@@ -234,8 +244,16 @@ class _Run:
         if outside:
             return self._fail("start", "start outside limits", f"At the start {outside}")
         plan.start = robot.clip(plan.start)
+        closed = closed_from(robot, plan.start, plan.start)
+        if closed is None:
+            return self._fail("start", "start opens loops", self._open_loops("At the start", plan.start))
+        self.begin = plan.start = closed
         if not self.space.is_free(plan.start):
-            return self._fail("start", "start in collision", self._collision("At the start", plan.start))
+            out = way_out(self.space, plan.start, self.settings.rng)
+            if out is None:
+                return self._fail("start", "start in collision", self._collision("At the start", plan.start))
+            self.begin = out
+            plan.tried.append(f"{self._collision('at the start', plan.start)} It is left first.")
         return True
 
     def _check_goals(self) -> bool:
@@ -245,12 +263,16 @@ class _Run:
             rows = robot.q(self.goal, default=plan.start)[None]
         else:
             rows = np.atleast_2d(robot.check_q(cast("ArrayLike", self.goal), "goal"))
+        turns = np.where(robot.continuous, np.round((rows - plan.start) / (2.0 * np.pi)), 0.0)
+        rows = rows - 2.0 * np.pi * turns  # joints without limits go the short way
         free: list[np.ndarray] = []
         failure = ("", "")
         for index, given in enumerate(rows):
-            q, outside = robot.clip(given), self._outside_limits(given)
+            outside, q = self._outside_limits(given), closed_from(robot, robot.clip(given), plan.start)
             if outside:
                 failure = "goal outside limits", f"At the goal {outside}"
+            elif q is None:
+                failure = "goal opens loops", self._open_loops("At the goal", given)
             elif not self.space.is_free(q):
                 failure = "goal in collision", self._collision("At the goal", q)
             else:
@@ -261,6 +283,10 @@ class _Run:
             return self._fail("configurations", *failure)
         plan.candidates = self._sorted(np.array(free))
         return True
+
+    def _open_loops(self, where: str, q: np.ndarray) -> str:
+        error = self.plan.robot.loop_error(q)
+        return f"{where} the closed loops are open by {error:.2g} m or rad, and no passive joints near it close them."
 
     def _outside_limits(self, q: np.ndarray) -> str:
         """Which joint is farthest outside its limits, as the end of a sentence; empty where none is."""
@@ -283,11 +309,13 @@ class _Run:
             most=settings.candidates,
             timeout=settings.timeouts["configurations"],
             rng=settings.rng,
+            method=settings.method,
         )
         plan.tried.append(found.tried)
         if not found:
             return self._fail("configurations", found.reason, found.detail)
-        plan.candidates = self._sorted(found.configurations)
+        closed = [closed_from(plan.robot, q, plan.start) for q in found.configurations]
+        plan.candidates = self._sorted(np.array([q for q in closed if q is not None]))
         return True
 
     def _find_path(self) -> bool:
@@ -305,7 +333,7 @@ class _Run:
             goals = GoalSet(plan.candidates, self.problem.variables, self._more_candidates)
         result = find_path(
             self.space,
-            plan.start,
+            self.begin,
             goals,
             planner=settings.planner,
             timeout=settings.timeouts["path"],
@@ -317,6 +345,8 @@ class _Run:
         if result.points is None:
             return self._fail("path", result.reason, f"From the start to {len(plan.candidates)} configurations.")
         plan.path, plan.goal = result.points, result.points[-1]
+        if self.begin is not plan.start:
+            plan.path = np.vstack([plan.start, plan.path])
         return True
 
     def _more_candidates(self, attempt: int) -> np.ndarray:
@@ -324,28 +354,33 @@ class _Run:
         assert self.problem is not None
         plan, rng = self.plan, self.settings.rng + 1000 * attempt
         found = find_configurations(
-            self.problem, *self.targets, start=plan.start, most=12, timeout=0.05, rng=rng
+            self.problem, *self.targets, start=plan.start, most=12, timeout=0.05, rng=rng, method=self.settings.method
         ).configurations
         known = plan.candidates
-        fresh = [q for q in found if np.abs(known - q).max(axis=1).min() > 1e-2]
+        closed = [closed_from(plan.robot, q, plan.start) for q in found if np.abs(known - q).max(axis=1).min() > 1e-2]
+        fresh = [q for q in closed if q is not None]
         rows = np.array(fresh).reshape(-1, plan.robot.dof)
         plan.candidates = np.concatenate([known, rows])
         return rows
 
     def _time(self) -> bool:
-        plan = self.plan
+        plan, limits = self.plan, self.settings.limits
         assert plan.path is not None
+        left = self.begin is not plan.start
         try:
             plan.trajectory = time_path(
                 plan.robot,
-                plan.path,
+                plan.path[left:],
                 method=self.settings.timing,
-                limits=self.settings.limits,
-                space=None if type(self.space) is OpenSpace else self.space,
+                limits=limits,
+                space=None if type(without_loops(self.space)) is OpenSpace else self.space,
                 timeout=self.settings.timeouts["timing"],
             )
         except TimingError as error:
             return self._fail("timing", "cannot be timed", str(error))
+        if left:
+            out = straight(plan.robot.joint_names, plan.start, self.begin, (limits.velocity, limits.acceleration))
+            plan.trajectory = out.then(plan.trajectory)
         plan.success, plan.stage, plan.reason = True, "done", "solved"
         return True
 
@@ -358,7 +393,7 @@ class _Run:
         pair = self.space.colliding_pair(q)
         if pair is not None:
             return f"{where} {pair[0]!r} and {pair[1]!r} are in collision."
-        what = "the checker says collision" if isinstance(self.space, CheckerSpace) else "it collides"
+        what = "the checker says collision" if isinstance(without_loops(self.space), CheckerSpace) else "it collides"
         return f"{where} {what}."
 
     def _fail(self, stage: str, reason: str, detail: str) -> bool:
@@ -395,17 +430,6 @@ def plan(
     world: World = {"scene": scene, "self_collision": self_collision, "margin": margin}
     planner = Planner(robot, goals if are_goals else None, **world, fixed=fixed)
     return planner.plan(start=start, goal=None if are_goals else cast("Configuration", goals), **options)
-
-
-def _refuse_loops(robot: Robot) -> None:
-    """Straight lines between configurations open loops, so that no path of them is true."""
-    joints = [name for name, moves in zip(robot.joint_names, loop_entries(robot), strict=True) if moves]
-    if joints:
-        listed = ", ".join(joints[:6]) + (", ..." if len(joints) > 6 else "")
-        raise InvalidInputError(
-            f"robot {robot.name!r} has closed loops, which planning does not hold; fix their joints ({listed}) with "
-            "robot.with_fixed(...) to plan for the others."
-        )
 
 
 def _are_goals(goals: Goal | Iterable[Goal] | Configuration) -> TypeGuard[Goal | Sequence[Goal]]:

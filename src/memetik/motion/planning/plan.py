@@ -24,8 +24,10 @@ REASONS = (
     "solved",
     "goal equals start",
     "start outside limits",
+    "start opens loops",
     "start in collision",
     "goal outside limits",
+    "goal opens loops",
     "goal in collision",
     "out of reach",
     "limits exclude it",
@@ -63,7 +65,8 @@ class Plan:
 
     success, stage, reason, detail   whether it was planned; the failing stage or "done"; one of REASONS; a sentence
     trajectory      the timed motion, None where there is none
-    path            (N, dof) the points of straight joint motions that it follows
+    path            (N, dof) the points of straight joint motions that it follows; with closed loops straight in the
+                    driving joints, which the passive ones follow
     start, goal     configurations (dof,): where it starts, and the candidate that it ends at
     candidates      (K, dof) configurations that meet the goals, those with the quickest straight motion first
     times           seconds by stage
@@ -130,6 +133,25 @@ class Plan:
             "tried": list(self.tried),
             "trajectory": None if self.trajectory is None else self.trajectory.to_dict(),
         }
+
+    def resampled(self, rate: float) -> Trajectory:
+        """Its trajectory by points at a fixed rate (`Trajectory.resampled`), proved free where the plan is; raises
+        TimingError where the rate is too low for that."""
+        from memetik.errors import InvalidInputError
+        from memetik.motion.planning.free_space import space_for
+        from memetik.motion.planning.proofs import certify
+        from memetik.motion.timing.timing import TimingError
+
+        if self.trajectory is None:
+            raise InvalidInputError(f"there is no trajectory to resample: {self.reason}.")
+        sampled, made = self.trajectory.resampled(rate), self.conditions
+        if made is not None:
+            space = space_for(self.robot, made.scene, self_collision=made.self_collision, margin=made.margin)
+            proof = certify(sampled, space)
+            if not proof.free:
+                touching = f": {' and '.join(proof.pair)} come too near" if proof.pair else ""
+                raise TimingError(f"points at {rate:g} Hz cannot be proved free{touching}; take a higher rate.")
+        return sampled
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write its trajectory, as `Trajectory.save` does; as MCAP with the robot's description."""

@@ -19,9 +19,11 @@ from memetik.collision.exact import CollisionModel
 from memetik.errors import InvalidInputError, MemetikError
 from memetik.geometry.transforms import inverse, transform
 from memetik.motion.execution.driver import Driver, ExactDriver, SimulatedDriver, wait
-from memetik.motion.execution.execute import Execution, execute
+from memetik.motion.execution.execute import execute
+from memetik.motion.execution.handle import Execution
 from memetik.motion.execution.simulation import Simulation
 from memetik.motion.planning.moves import MovePlanner, allowed, resting_on
+from memetik.motion.planning.plan import Plan
 from memetik.motion.planning.tool_target import ToolTarget, grasp_targets, place_targets
 from memetik.motion.tasks.report import StepReport, TaskError, TaskReport
 from memetik.motion.tasks.task import SCRIPTS, Pick, Place, Task, TaskStep
@@ -243,8 +245,9 @@ class Sequencer:
         return StepReport(label, True, running=seconds, recoveries=recoveries)
 
     def _follow(self, way: Trajectory, label: str, planning: float) -> StepReport:
-        robot, scene = self._planner().robot, self.scene
-        self._handle = execute(way, self.driver, robot=robot, scene=scene, background=False, **self.options)
+        mover = self._planner()
+        plan = Plan(mover.robot, way.start, True, trajectory=way, conditions=mover.conditions)
+        self._handle = execute(plan, self.driver, background=False, **self.options)
         report = self._handle.result()
         self._clock += report.duration
         logger.info("%s: %s", label, report.explain())

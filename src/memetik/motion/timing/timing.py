@@ -15,17 +15,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError, MemetikError, suggest
-from memetik.motion.planning.free_space import OpenSpace
+from memetik.motion.planning.free_space import OpenSpace, without_loops
 from memetik.motion.planning.proofs import certify
 from memetik.motion.timing.limits import MotionLimits
+from memetik.motion.timing.loop_timing import with_closed_loops
 from memetik.motion.timing.polynomials import bound, derivative, piece_ranges
 from memetik.motion.timing.trajectory import Trajectory
+from memetik.robot.loop_motion import loop_follower
 from memetik.robot.robot import Robot
 
 METHODS = ("blends", "toppra", "spline", "ruckig")
@@ -94,7 +96,7 @@ def time_path(
         raise InvalidInputError(f"method {method!r} does not limit the tool's speed; 'blends' does.")
     if len(rows) == 1 and request.at_rest:
         return Trajectory.resting(robot.joint_names, rows[0])
-    trajectory = chosen(request)
+    trajectory = _made(request, chosen)
     exceeded = exceeding(trajectory, limits, robot)
     if exceeded is not None and request.at_rest:  # a little slower it may keep them
         trajectory = slow_down(trajectory, limits)
@@ -106,6 +108,29 @@ def time_path(
         if problem is not None:
             raise TimingError(f"with these velocities at its ends the motion {problem}.")
     return trajectory
+
+
+def _made(request: TimingRequest, method: Callable[[TimingRequest], Trajectory]) -> Trajectory:
+    """By a method; where closed loops move, with the passive joints closed at all times, and proved free so."""
+    follower, space = loop_follower(request.robot), without_loops(request.space)
+    request = replace(request, space=space)
+    if follower is None or not follower.moves_loops(request.points):
+        return method(request)
+    open_request = replace(request, space=None)
+    problem = ""
+    # Blends leave the motions that the path was found by; with a stop at each corner the trajectory keeps to them.
+    for tried in dict.fromkeys((method, _method("ruckig"))):
+        trajectory = with_closed_loops(tried(open_request), follower, request.points[0])
+        if trajectory is None:
+            problem = "the passive joints cannot follow it"
+            continue
+        problem = _beyond(trajectory, request.robot)
+        if problem is None:
+            proof = None if space is None else certify(trajectory, space)
+            if proof is None or proof.free:
+                return trajectory
+            problem = "it cannot be proved free" + (f" ({' and '.join(proof.pair)})" if proof.pair else "")
+    raise TimingError(f"with closed loops the path cannot be timed: {problem}.")
 
 
 def exceeding(trajectory: Trajectory, limits: MotionLimits, robot: Robot | None = None) -> str | None:

@@ -156,24 +156,28 @@ class Trajectory:
         return float(np.linalg.norm(np.diff(dense, axis=0), axis=1).sum())
 
     def resampled(self, rate: float) -> Trajectory:
-        """The trajectory by points at a fixed rate, in hertz, and cubic between them.
+        """The trajectory by points at a fixed rate, in hertz, that readers of velocities or of accelerations too
+        interpolate alike, and whose velocities and accelerations are never above those of the trajectory.
 
-        All intervals are 1 / rate: one that ends at rest stands still for what is left of the last interval; one that
-        does not has a shorter last interval.
+        From rest to rest it is the cubic B-spline over samples q_k of the way, 1 / rate apart,
+            q(t_k) = (q_k-1 + 4 q_k + q_k+1) / 6 ,
+        which is at most acceleration / (6 rate^2) off the way, and up to three intervals longer. Otherwise it is cubic
+        between samples, and the last interval is shorter.
         """
         if not 0.0 < rate < math.inf:
             raise InvalidInputError(f"the rate is in hertz and must be positive, not {rate!r}.")
         if self.duration == 0.0:
             return self
         count = math.ceil(self.duration * rate - 1e-9)
-        times = np.arange(count + 1) / rate
-        at_rest = np.abs(self.velocity(self.duration)).max() < 1e-6
-        if not at_rest:
-            times[-1] = self.duration
-        velocities = self.velocity(times)
-        if at_rest:
-            velocities[times >= self.duration] = 0.0
-        return Trajectory.from_points(self.joint_names, times, self.at(times), velocities)
+        ends = np.array([0.0, self.duration])
+        if np.abs(self.velocity(ends)).max() >= 1e-6:
+            times = np.append(np.arange(count) / rate, self.duration)
+            return Trajectory.from_points(self.joint_names, times, self.at(times), self.velocity(times))
+        samples = self.at(np.arange(-2, count + 3) / rate)
+        before, here, after = samples[:-2], samples[1:-1], samples[2:]
+        positions, velocities = (before + 4.0 * here + after) / 6.0, 0.5 * rate * (after - before)
+        times = np.arange(count + 3) / rate
+        return Trajectory.from_points(self.joint_names, times, positions, velocities)
 
     def stretched(self, factor: float) -> Trajectory:
         """The same way in `factor` times the time: velocities shrink by it, accelerations by its square."""
@@ -199,13 +203,21 @@ class Trajectory:
         return join((self, *others))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a file: JSON with all pieces, CSV with one row per point, or MCAP with messages of ROS 2, by the name's
-        ending."""
+        """Write a file in the format of the name's ending.
+
+        .json       all pieces; what `load` reads back exactly
+        .csv        a header, then one row per point: time, positions, velocities, accelerations
+        .ros.json, .ros.yaml   a JointTrajectory of ROS, as `ros2 topic pub` takes it
+        .script     a program of Universal Robots' controllers (URScript)
+        .mcap       messages of ROS 2
+
+        `resampled(rate)` first gives points at a fixed rate.
+        """
         trajectory_file.save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Trajectory:
-        """Read a file that `save` wrote, or a bag of ROS. From CSV the trajectory is cubic between the points."""
+        """Read a file that `save` wrote, or a bag of ROS."""
         return trajectory_file.load(path)
 
     def to_dict(self) -> dict[str, Any]:
@@ -213,7 +225,10 @@ class Trajectory:
         return trajectory_file.to_dict(self)
 
     def to_ros(self, frame: str = "") -> dict[str, Any]:
-        """The fields of ROS's trajectory_msgs/JointTrajectory, as nested dictionaries and lists."""
+        """The fields of ROS's trajectory_msgs/JointTrajectory, as nested dictionaries and lists.
+
+        Accelerations are left out where they jump: joint_trajectory_controller would bend the motion to meet them.
+        """
         return trajectory_file.to_ros(self, frame)
 
     @classmethod

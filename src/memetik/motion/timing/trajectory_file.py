@@ -1,11 +1,11 @@
-"""Trajectories as files and messages: JSON, CSV, MCAP, and the fields of ROS's JointTrajectory."""
+"""Trajectories as files and messages: JSON, CSV, MCAP, URScript, and the fields of ROS's JointTrajectory."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -16,6 +16,8 @@ import numpy as np
 from memetik.errors import InvalidInputError
 from memetik.files.atomic import write_whole
 from memetik.files.schema import Table, Value, as_table, read_table
+from memetik.motion.timing.points import as_points
+from memetik.motion.timing.urscript import to_urscript
 
 if TYPE_CHECKING:
     from memetik.motion.timing.trajectory import Trajectory
@@ -26,38 +28,39 @@ RECORDINGS = (".mcap", ".db3", ".bag")
 """Endings of recordings; what reads them is in memetik.ros, which stands above this room."""
 
 _NANO = 1_000_000_000
+_PARTS = ("position", "velocity", "acceleration")
 
 
 def save(trajectory: Trajectory, path: str | PathLike[str]) -> None:
-    """Write a trajectory as JSON, CSV or MCAP, by the name's ending; all or nothing."""
-    target = Path(path)
-    if target.suffix == ".mcap":
+    """Write a trajectory in the format of the name's ending, all or nothing."""
+    ending = _ending(Path(path), (*_WRITERS, ".mcap"), "saved as")
+    if ending == ".mcap":
         import_module("memetik.ros.recordings.recording").save_trajectory(trajectory, path)
-        return
-    if target.suffix == ".json":
-        text = json.dumps(to_dict(trajectory), allow_nan=False)
-    elif target.suffix == ".csv":
-        text = to_csv(trajectory)
     else:
-        raise InvalidInputError(f"a trajectory is saved as .json, .csv or .mcap, not as {target.name!r}.")
-    write_whole(target, text)
+        write_whole(path, _WRITERS[ending](trajectory))
 
 
 def load(path: str | PathLike[str]) -> Trajectory:
-    """Read a trajectory from JSON, CSV or a recording, by the name's ending."""
+    """Read a trajectory in the format of the name's ending."""
     source = Path(path)
-    if source.suffix in RECORDINGS:
+    ending = _ending(source, (".json", *_READERS, *RECORDINGS), "read from")
+    if ending in RECORDINGS:
         return import_module("memetik.ros.recordings.trajectories").load_trajectory(path)
-    if source.suffix not in (".json", ".csv"):
-        known = ", ".join((".json", ".csv", *RECORDINGS))
-        raise InvalidInputError(f"a trajectory is read from {known}, not from {source.name!r}.")
-    if source.suffix == ".json":
+    if ending == ".json":
         return _trajectory(read_table(source, "the trajectory file", "json"))
     try:
         text = source.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"the trajectory file {str(source)!r} cannot be read: {error}.") from None
-    return from_csv(text, str(source))
+    return _READERS[ending](text, str(source))
+
+
+def _ending(path: Path, known: Sequence[str], what: str) -> str:
+    """The longest of the known endings that the name has."""
+    found = [ending for ending in known if path.name.lower().endswith(ending)]
+    if not found:
+        raise InvalidInputError(f"a trajectory is {what} {', '.join(known)}, not {path.name!r}.")
+    return max(found, key=len)
 
 
 def to_dict(trajectory: Trajectory) -> dict[str, Any]:
@@ -93,19 +96,21 @@ def _trajectory(table: Table) -> Trajectory:
 
 
 def to_csv(trajectory: Trajectory) -> str:
-    """One row per point: time, then position, velocity and acceleration of every joint."""
-    names = trajectory.joint_names
+    """One row per point: time, then position, velocity and acceleration of every joint, as far as they are needed for
+    interpolation between the rows to be the motion (`points.as_points`)."""
+    names, points = trajectory.joint_names, as_points(trajectory)
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    parts = ("position", "velocity", "acceleration")
+    parts = _PARTS[: len(points.given)]
     writer.writerow(["time", *(f"{part}:{name}" for part in parts for name in names)])
-    rows = np.column_stack([trajectory.times, trajectory.positions, trajectory.velocities, trajectory.accelerations])
+    rows = np.column_stack([points.times, *points.given])
     writer.writerows([repr(value) for value in row] for row in rows.tolist())
     return stream.getvalue()
 
 
 def from_csv(text: str, source: str = "the table") -> Trajectory:
-    """From the table of `to_csv`, or one without velocities and accelerations."""
+    """From the table of `to_csv`: straight between rows of positions, cubic with velocities, of the fifth degree with
+    accelerations too."""
     from memetik.motion.timing.trajectory import Trajectory
 
     rows = [row for row in csv.reader(io.StringIO(text)) if row]
@@ -120,18 +125,14 @@ def from_csv(text: str, source: str = "the table") -> Trajectory:
     if not names or table.ndim != 2 or table.shape[1] != len(header):
         raise InvalidInputError(f"{source} needs columns position:JOINT, and as many cells in each row.")
     columns = dict(zip(header, table.T, strict=True))
-    positions, velocities = (
-        [columns[f"{part}:{name}"] for name in names if f"{part}:{name}" in columns]
-        for part in ("position", "velocity")
-    )
-    rates = np.transpose(velocities) if len(velocities) == len(names) else None
-    return Trajectory.from_points(names, columns["time"], np.transpose(positions), rates)
+    given = [[columns[f"{part}:{name}"] for name in names if f"{part}:{name}" in columns] for part in _PARTS]
+    rows = [np.transpose(values) if len(values) == len(names) else None for values in given]
+    return Trajectory.from_points(names, columns["time"], np.transpose(given[0]), *rows[1:])
 
 
 def to_ros(trajectory: Trajectory, frame: str = "") -> dict[str, Any]:
-    """The fields of trajectory_msgs/JointTrajectory; `effort` is empty, as is usual."""
-    values = (trajectory.times, trajectory.positions, trajectory.velocities, trajectory.accelerations)
-    rows = zip(*(each.tolist() for each in values), strict=True)
+    """The fields of trajectory_msgs/JointTrajectory, with as many derivatives as make joint_trajectory_controller's
+    interpolation the motion (`points.as_points`); `effort` is empty, as is usual."""
     return {
         "header": {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": frame},
         "joint_names": list(trajectory.joint_names),
@@ -143,24 +144,70 @@ def to_ros(trajectory: Trajectory, frame: str = "") -> dict[str, Any]:
                 "effort": [],
                 "time_from_start": dict(zip(("sec", "nanosec"), divmod(round(time * _NANO), _NANO), strict=True)),
             }
-            for time, positions, velocities, accelerations in rows
+            for time, positions, velocities, accelerations in as_points(trajectory).rows()
         ],
     }
 
 
 def from_ros(message: Mapping[str, Any]) -> Trajectory:
-    """From the fields of a JointTrajectory; cubic between points where there are velocities, else straight."""
+    """From the fields of a JointTrajectory, as joint_trajectory_controller reads it: straight between points, cubic
+    where all have velocities, of the fifth degree where they have accelerations too."""
     from memetik.motion.timing.trajectory import Trajectory
 
     try:
         points = message["points"]
         times = [p["time_from_start"]["sec"] + p["time_from_start"]["nanosec"] / _NANO for p in points]
         positions = [p["positions"] for p in points]
-        velocities = [p.get("velocities") or [] for p in points]
+        derivatives = [[p.get(key) or [] for p in points] for key in ("velocities", "accelerations")]
         names = message["joint_names"]
     except (KeyError, TypeError) as error:
         raise InvalidInputError(f"this is not a JointTrajectory message: {error!r} is missing or wrong.") from None
     if not points:
         raise InvalidInputError("the JointTrajectory message has no points.")
-    complete = all(len(row) == len(names) for row in velocities)
-    return Trajectory.from_points(names, times, positions, velocities if complete else None)
+    given = [rows if all(len(row) == len(names) for row in rows) else None for rows in derivatives]
+    return Trajectory.from_points(names, times, positions, *given)
+
+
+def _to_json(trajectory: Trajectory) -> str:
+    return json.dumps(to_dict(trajectory), allow_nan=False)
+
+
+def _to_ros_json(trajectory: Trajectory) -> str:
+    return json.dumps(to_ros(trajectory), allow_nan=False, indent=1)
+
+
+def _to_ros_yaml(trajectory: Trajectory) -> str:
+    import yaml
+
+    return yaml.safe_dump(to_ros(trajectory), sort_keys=False, default_flow_style=None, width=200)
+
+
+def _from_ros_json(text: str, source: str) -> Trajectory:
+    return from_ros(_parsed(json.loads, text, source))
+
+
+def _from_ros_yaml(text: str, source: str) -> Trajectory:
+    import yaml
+
+    return from_ros(_parsed(yaml.safe_load, text, source))
+
+
+def _parsed(parse: Callable[[str], Any], text: str, source: str) -> Any:
+    try:
+        return parse(text)
+    except Exception as error:
+        raise InvalidInputError(f"{source} cannot be read: {error}") from None
+
+
+_WRITERS: dict[str, Callable[[Trajectory], str]] = {
+    ".json": _to_json,
+    ".csv": to_csv,
+    ".ros.json": _to_ros_json,
+    ".ros.yaml": _to_ros_yaml,
+    ".script": to_urscript,
+}
+_READERS: dict[str, Callable[[str, str], Trajectory]] = {
+    ".csv": from_csv,
+    ".ros.json": _from_ros_json,
+    ".ros.yaml": _from_ros_yaml,
+}

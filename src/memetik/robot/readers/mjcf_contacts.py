@@ -37,6 +37,11 @@ class Body:
     geoms: list[Geom] = field(default_factory=list[Geom])
     planes: list[PlaneGeom] = field(default_factory=list[PlaneGeom])
 
+    @property
+    def masks(self) -> list[tuple[int, int]]:
+        """contype and conaffinity of each geom."""
+        return [(geom.type_bits, geom.affinity_bits) for geom in self.geoms]
+
 
 def disabled_pairs(bodies: list[Body], roots: list[Element], notes: Notes) -> tuple[tuple[str, str, str], ...]:
     """(link, link, reason) of the pairs of bodies with colliding geoms that MuJoCo does not check."""
@@ -55,6 +60,7 @@ def disabled_pairs(bodies: list[Body], roots: list[Element], notes: Notes) -> tu
     if _flag(roots[0], "filterparent") == "disable":
         above = dict.fromkeys(above, "")
     pairs: list[tuple[str, str, str]] = []
+    shares: dict[tuple[tuple[tuple[int, int], ...], ...], float] = {}  # by the bits of both: most bodies have the same
     for first, second in combinations(colliding, 2):
         a, b = welded[first.name], welded[second.name]
         key = frozenset((first.name, second.name))
@@ -65,15 +71,23 @@ def disabled_pairs(bodies: list[Body], roots: list[Element], notes: Notes) -> tu
         elif a == b or (above[a] == b and b != bodies[0].name) or (above[b] == a and a != bodies[0].name):
             pairs.append((first.name, second.name, "Adjacent"))
         else:
-            matching = sum(may_touch(one, other) for one in first.geoms for other in second.geoms)
-            if not matching:
+            bits = tuple(first.masks), tuple(second.masks)
+            if bits not in shares:
+                shares[bits] = _share_that_touches(first, second)
+            if not shares[bits]:
                 pairs.append((first.name, second.name, "Masked"))
-            elif matching < sum(g.collides for g in first.geoms) * sum(g.collides for g in second.geoms):
+            elif shares[bits] < 1.0:
                 notes.filled_in(
                     f"Some geoms of bodies {first.name!r} and {second.name!r} may touch by contype and conaffinity.",
                     "All of their geoms are checked against each other.",
                 )
     return tuple(pairs)
+
+
+def _share_that_touches(first: Body, second: Body) -> float:
+    """Of the pairs of colliding geoms of two bodies, the share whose bits let them touch."""
+    matching = sum(may_touch(one, other) for one in first.geoms for other in second.geoms)
+    return matching / (sum(g.collides for g in first.geoms) * sum(g.collides for g in second.geoms))
 
 
 def _welds(bodies: list[Body]) -> tuple[dict[str, str], dict[str, str]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memetik.errors import DescriptionError, GeometryError
+from memetik.errors import DescriptionError, GeometryError, suggest
 from memetik.files.xml_tree import Element
 from memetik.geometry.inertia import Solid, ellipsoid_solid, solid_of
 from memetik.geometry.shapes import Box, Capsule, Cylinder, Shape, Sphere, TriangleMesh
@@ -131,6 +131,8 @@ class GeomReader:
 
 def primitive_sizes(settings: Settings, element: Element, kind: str) -> tuple[tuple[float, ...], np.ndarray]:
     """MJCF's sizes of a primitive (halves of lengths), and its pose where the element's coordinates start."""
+    if kind not in _SIZES:
+        raise GeometryError(f"its type {kind!r:.60} is unknown; {suggest(kind, _SIZES)}")
     sizes = list(element.numbers("size", None, ()))
     local = settings.placement(element)
     if "fromto" in element.attributes and kind != "sphere":

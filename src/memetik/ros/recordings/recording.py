@@ -21,7 +21,7 @@ from memetik.ros.messages import Message, encode, message_class
 from memetik.ros.messages.definitions import full_text
 
 if TYPE_CHECKING:
-    from memetik.motion.execution.execute import ExecutionReport
+    from memetik.motion.execution.handle import ExecutionReport
     from memetik.motion.planning.plan import Plan
     from memetik.robot.robot import Robot
     from memetik.solve.tracker import TrackerStep

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import threading
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,6 +20,10 @@ from memetik.solve.methods.method import PythonMethod
 from memetik.solve.methods.parameters import Count, NotNegative
 from memetik.solve.methods.task import SearchTask
 from memetik.solve.problem import Problem
+
+if TYPE_CHECKING:
+    from memetik.collision.fast import FastModel
+    from memetik.scene.scene import Scene, SceneSnapshot
 
 ARM_JOINTS = 6
 """Joints that the arm needs for a pose; the others, nearer to the tip, are the end."""
@@ -54,6 +60,8 @@ class Decoupled(PythonMethod):
 
     def search(self, task: SearchTask, start: np.ndarray) -> None:
         halves = _halves_of(task.problem)
+        if not halves.is_prepared(task.time_left):
+            return
         (want,) = task.pose_targets
         target = want.pose @ inverse(want.frame)
         ends = self._free_ends(task, halves, target)
@@ -126,11 +134,30 @@ class _Halves:
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
             self.lower, self.upper = np.maximum(self.lower, -np.pi), np.minimum(self.upper, np.pi)
         self.margin, self._scene, self._fast = problem.margin, None, None
-        if problem.collision_context is not None and problem.collision_context.scene is not None:
-            from memetik.collision.fast import FastModel
-
+        self._prepared, self._failure = threading.Event(), list[BaseException]()
+        if problem.collision_context is None or problem.collision_context.scene is None:
+            self._prepared.set()
+        else:
+            # Bodies and fields take longer than many a timeout: a solve waits for as long as it may, the next goes on.
             self._scene = problem.collision_context.scene
-            self._fast = FastModel(self.tail, self._scene, "conservative", self_collision=False)
+            threading.Thread(target=self._prepare, args=(self._scene,), daemon=True).start()
+
+    def _prepare(self, scene: Scene | SceneSnapshot) -> None:
+        from memetik.collision.fast import FastModel
+
+        try:
+            self._fast: FastModel | None = FastModel(self.tail, scene, "conservative", self_collision=False)
+            _ = self._fast.core
+        except BaseException as error:  # told to whoever waits for it
+            self._failure.append(error)
+        self._prepared.set()
+
+    def is_prepared(self, seconds: float) -> bool:
+        """Whether the end can be asked about contacts within so many seconds."""
+        ready = self._prepared.wait(None if math.isinf(seconds) else max(seconds, 0.0))
+        if self._failure:
+            raise self._failure[0]
+        return ready
 
     def to_tail(self, ends: np.ndarray) -> np.ndarray:
         """Values of the end's joints, from the flange outwards, as the turned robot has them."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +16,7 @@ from memetik.studio.panels.panel import NONE, Panel
 from memetik.studio.session.files import SUFFIX
 from memetik.studio.session.session import State
 from memetik.studio.session.status import notes_html
+from memetik.studio.views.drawing import VIEWS
 
 ROBOT_SUFFIXES = (".urdf", ".xacro", ".xml")
 
@@ -44,9 +48,12 @@ class FilePanel(Panel):
             self._axes = gui.add_checkbox("Joint axes and limits", False)
             self._spheres = gui.add_checkbox("Sphere model", False, hint="What the search takes for the links.")
             self._grid = gui.add_checkbox("Floor grid", True)
-            for box in (self._meshes, self._see_through, self._skeleton, self._axes, self._spheres, self._grid):
+            self._marks = gui.add_checkbox("Goal names and shapes", True)
+            drawn = (self._meshes, self._see_through, self._skeleton, self._axes, self._spheres)
+            for box in (*drawn, self._grid, self._marks):
                 studio.when(box.on_update, self._draw)
-            self._button("Look at the robot", "camera", studio.reset_camera)
+            self._wired(gui.add_checkbox("Dark colours", False), studio.set_dark)
+            self._buttons("Look from", tuple(VIEWS), studio.reset_camera)
         studio.when(gui.add_command("Undo", hotkey="Z", modifier="cmd/ctrl").on_trigger, session.undo)
         studio.when(gui.add_command("Redo", hotkey="Y", modifier="cmd/ctrl").on_trigger, session.redo)
 
@@ -83,9 +90,23 @@ class FilePanel(Panel):
         self._name.value = name
 
     def open_robot(self, source: str) -> None:
-        """Another robot: bundled, or a file below the folder."""
+        """Another robot: bundled, or a file below the folder; whoever asks says what becomes of a scene."""
         self._check_robot(source)
-        self._session.use_robot(source)
+        client = self._studio.client
+        if client is None or not self._session.state.scene.objects:
+            self._session.use_robot(source)
+            return
+        gui = client.gui
+        modal = gui.add_modal("Keep the scene?")
+        with modal:
+            gui.add_markdown("Its objects: " + ", ".join(self._session.state.scene.objects))
+            for label, keep in (("Keep the scene", True), ("Start with an empty scene", False)):
+                button = gui.add_button(label)
+                self._studio.when(button.on_click, partial(self._answer, modal.close, source, keep))
+
+    def _answer(self, close: Callable[[], None], source: str, keep_scene: bool) -> None:
+        close()
+        self._session.use_robot(source, keep_scene)
 
     def _check_robot(self, source: str) -> None:
         """Robots that the page may name: bundled ones, files below the folder, and the one the studio began with."""
@@ -103,6 +124,7 @@ class FilePanel(Panel):
         modal = gui.add_modal("This session in Python")
         with modal:
             gui.add_markdown(f"```python\n{script}```")
+            gui.add_html(_copy_button(script))
             download = gui.add_button("Download", icon=Icon.DOWNLOAD)
             close = gui.add_button("Close", color="gray")
         download.on_click(lambda _: client.send_file_download("session.py", script.encode()))
@@ -115,10 +137,21 @@ class FilePanel(Panel):
         view.show_axes(self._axes.value)
         view.show_spheres(self._spheres.value)
         studio.grid.visible = self._grid.value
+        studio.goal_marks.visible = self._marks.value
 
     def _robots(self, source: str) -> tuple[str, ...]:
         files = self._studio.folder.files(ROBOT_SUFFIXES)
         return tuple(dict.fromkeys([*bundled.names(), *files, source]))
+
+
+def _copy_button(text: str) -> str:
+    """A button that puts a text into the clipboard of whoever presses it."""
+    style = "margin:0.4em 0.9em;padding:0.4em 1em;border:0;border-radius:4px;background:#2563eb;color:white"
+    action = "navigator.clipboard.writeText(this.dataset.text).then(() => { this.textContent = 'Copied'; })"
+    return (
+        f'<button data-studio="copy" style="{style}" data-text="{html.escape(text)}" onclick="{action}">'
+        "Copy to the clipboard</button>"
+    )
 
 
 def _shown(state: State) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from memetik.robot.robot import Robot
 from memetik.studio.panels.panel import NONE, Panel, offer
 from memetik.studio.session.session import State
 
@@ -37,8 +38,9 @@ class JointsPanel(Panel):
         self._add_sliders(state)
 
     def refresh(self, state: State, q: np.ndarray) -> None:
-        for slider, value in zip(self._sliders, q.tolist(), strict=True):
-            if abs(slider.value - value) > 5e-4:
+        shown = q * _factors(state.robot)
+        for slider, value in zip(self._sliders, shown.tolist(), strict=True):
+            if abs(slider.value - value) > 0.5 * slider.step:
                 slider.value = min(max(round(value, 4), slider.min), slider.max)
         offer(self._configuration, _options(state))
         held = ", ".join(sorted(state.held))
@@ -54,21 +56,19 @@ class JointsPanel(Panel):
         self._sliders = []
         robot = state.robot
         shared = _shared_beginning(robot.joint_names)
+        factors = _factors(robot)
         with self._container:
             for entry, name in enumerate(robot.joint_names):
-                low, high = float(robot.lower[entry]), float(robot.upper[entry])
-                reach = np.pi if robot.turning[entry] else 2.0
-                low = low if np.isfinite(low) else min(-reach, high - 2.0 * reach) if np.isfinite(high) else -reach
-                high = high if np.isfinite(high) else max(reach, low + 2.0 * reach)
-                unit = "rad" if robot.turning[entry] else "m"
-                label = name.removeprefix(shared)
+                low, high = (factors[entry] * bound for bound in slider_range(robot, entry))
+                unit = "°" if robot.turning[entry] else "m"
+                label = f"{name.removeprefix(shared)} ({unit})"
                 slider = self._gui.add_slider(
-                    label if len(label) <= 22 else "…" + label[-21:],
+                    label if len(label) <= 26 else "…" + label[-25:],
                     min=low,
                     max=max(high, low + 1e-4),
-                    step=max((high - low) / 2000.0, 1e-4),
-                    initial_value=float(np.clip(round(float(state.q[entry]), 4), low, high)),
-                    hint=f"{name}: {low:.3g} to {high:.3g} {unit}",
+                    step=0.1 if robot.turning[entry] else 1e-4,
+                    initial_value=float(np.clip(round(factors[entry] * float(state.q[entry]), 4), low, high)),
+                    hint=f"{name}: {low:.4g} to {high:.4g} {unit}",
                 )
                 self._sliders.append(self._wired(slider, partial(self._moved, name), ("joint", name)))
 
@@ -76,6 +76,7 @@ class JointsPanel(Panel):
         self._studio.player.stop()
         robot = self._studio.state.robot
         entry = robot.joint_index(name)
+        value /= _factors(robot)[entry]
         self._session.set_joint(name, float(np.clip(value, robot.lower[entry], robot.upper[entry])))
 
     def _hold(self, what: str, joint: str) -> None:
@@ -99,6 +100,19 @@ class JointsPanel(Panel):
             session.set_configuration(q, f"go to {name}")
         elif not of_robot:
             session.drop_configuration(name)
+
+
+def slider_range(robot: Robot, entry: int) -> tuple[float, float]:
+    """The range of a joint's slider, in radians or metres: its limits, and some room where it has none."""
+    low, high = float(robot.lower[entry]), float(robot.upper[entry])
+    reach = np.pi if robot.turning[entry] else 2.0
+    low = low if np.isfinite(low) else min(-reach, high - 2.0 * reach) if np.isfinite(high) else -reach
+    return low, high if np.isfinite(high) else max(reach, low + 2.0 * reach)
+
+
+def _factors(robot: Robot) -> np.ndarray:
+    """From radians to the degrees that people read; metres stay."""
+    return np.where(robot.turning, 180.0 / np.pi, 1.0)
 
 
 def _options(state: State) -> tuple[str, ...]:

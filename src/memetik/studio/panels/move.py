@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from memetik.errors import InvalidInputError
+from memetik.motion.timing.trajectory import Trajectory
 from memetik.studio.panels.panel import NONE, Panel, offer
 from memetik.studio.session.motion import WaypointPlan, curves, plan_waypoints
 from memetik.studio.session.session import State
@@ -30,8 +32,11 @@ class MovePanel(Panel):
         with gui.add_folder("Waypoints"):
             self._waypoints = gui.add_markdown(_NO_WAYPOINTS)
             self._button("Add current configuration", "map-pin-plus", self._add_current)
-            self._configuration = gui.add_dropdown("Configuration", (NONE,))
-            self._buttons("Waypoints", ("Add it", "Drop last", "Clear"), self._edit, self._configuration)
+            self._configuration = gui.add_dropdown("Configuration", (NONE,), hint="Those kept under Joints.")
+            self._button("Add this configuration", "plus", self._add, self._configuration, gray=True)
+            self._waypoint = self._wired(gui.add_dropdown("Waypoint", (NONE,), hint="The one to edit."), self._go_to)
+            self._buttons("Order", ("Earlier", "Later", "Remove"), self._edit, self._waypoint)
+            self._button("Set to current configuration", "edit", self._overwrite, self._waypoint, gray=True)
         with gui.add_folder("Plan"):
             self._make = self._button("Plan", "route", self._start_plan)
             self._told = gui.add_markdown("Collision-free, within limits of velocity and acceleration.")
@@ -41,7 +46,7 @@ class MovePanel(Panel):
             speed = gui.add_slider("Speed", min=0.1, max=3.0, step=0.1, initial_value=1.0)
             self._wired(speed, lambda value: setattr(player, "speed", value))
             self._wired(gui.add_checkbox("Repeat", False), lambda on: setattr(player, "repeats", on))
-            file = gui.add_text("Export to", "motion.csv", hint="Below the folder; .csv or .json.")
+            file = gui.add_text("Export to", "motion.csv", hint="A file below the studio's folder; .csv or .json.")
             self._export = self._button("Export", "download", self.export, file, disabled=True)
         self._curves = gui.add_folder("Curves", expand_by_default=False)
         with self._curves:
@@ -51,12 +56,13 @@ class MovePanel(Panel):
             self._teleoperation = gui.add_checkbox(
                 "Follow targets", False, hint="Within speed and acceleration limits."
             )
-            self._limit = gui.add_slider("Of the limits (%)", min=5, max=100, step=5, initial_value=50)
+            self._limit = gui.add_slider("Speed limit (%)", min=5, max=100, step=5, initial_value=50)
             for field in (self._teleoperation, self._limit):
                 self._studio.when(field.on_update, self._set_teleoperation)
 
     def refresh(self, state: State, q: np.ndarray) -> None:
         self._waypoints.content = " → ".join(state.waypoints) or _NO_WAYPOINTS
+        offer(self._waypoint, [f"{k}: {name}" for k, name in enumerate(state.waypoints, 1)])
         offer(self._configuration, tuple(state.configurations))
         player = self._studio.player
         if player.is_active and abs(self._time.value - player.time) > 0.005:
@@ -71,14 +77,34 @@ class MovePanel(Panel):
     def _add_current(self) -> None:
         self._session.set_waypoints((*self._session.state.waypoints, self._session.keep_configuration()))
 
-    def _edit(self, what: str, name: str) -> None:
-        waypoints = self._session.state.waypoints
-        if what == "Add it":
-            if name == NONE:
-                raise InvalidInputError("keep a configuration first, or add the current configuration.")
-            self._session.set_waypoints((*waypoints, name))
-        else:
-            self._session.set_waypoints(waypoints[:-1] if what == "Drop last" else ())
+    def _add(self, name: str) -> None:
+        if name == NONE:
+            raise InvalidInputError("keep a configuration first, or add the current configuration.")
+        self._session.set_waypoints((*self._session.state.waypoints, name))
+
+    def _edit(self, what: str, shown: str) -> None:
+        """Moves a waypoint in the order, or takes it out."""
+        names = list(self._session.state.waypoints)
+        at = _number(shown, names)
+        name = names.pop(at)
+        if what != "Remove":
+            at = min(max(0, at + (1 if what == "Later" else -1)), len(names))
+            names.insert(at, name)
+        self._session.set_waypoints(tuple(names))
+        self.refresh(self._studio.state, self._studio.shown)
+        if names:
+            at = min(at, len(names) - 1)
+            self._waypoint.value = f"{at + 1}: {names[at]}"
+
+    def _go_to(self, shown: str) -> None:
+        names = list(self._session.state.waypoints)
+        name = names[_number(shown, names)]
+        self._studio.player.stop()
+        self._session.set_configuration(self._session.configuration(name), f"go to {name}")
+
+    def _overwrite(self, shown: str) -> None:
+        names = list(self._session.state.waypoints)
+        self._session.keep_configuration(names[_number(shown, names)])
 
     def _start_plan(self) -> None:
         state = self._studio.state
@@ -86,7 +112,8 @@ class MovePanel(Panel):
             raise InvalidInputError("a motion needs two waypoints at least: where it begins, and where it ends.")
         self._make.disabled = True
         self._told.content = "Planning…"
-        self._studio.in_background(lambda: plan_waypoints(state), self._planned)
+        through = f"planning through {len(state.waypoints)} waypoints"
+        self._studio.in_background(lambda: plan_waypoints(state), self._planned, through)
 
     def _planned(self, plan: WaypointPlan | None) -> None:
         self._make.disabled = False
@@ -104,6 +131,16 @@ class MovePanel(Panel):
         self._time.value = 0.0
         self._time.disabled = self._export.disabled = False
         self._draw_curves()
+        self._draw_path(plan.trajectory)
+
+    def _draw_path(self, trajectory: Trajectory) -> None:
+        """The path of the first goal's link, with the waypoints."""
+        state = self._studio.state
+        link = state.first_link
+        times = np.linspace(0.0, float(trajectory.duration), _SAMPLES)
+        places = state.robot.pose(link, trajectory.at(times))[:, :3, 3]
+        passed = [(name, state.robot.pose(link, state.configurations[name])[:3, 3]) for name in state.waypoints]
+        self._studio.path_marks.show(places, passed)
 
     def _run(self, what: str) -> None:
         player = self._studio.player
@@ -146,13 +183,22 @@ class MovePanel(Panel):
             for title, rows, bounds in groups:
                 series: list[dict[str, Any]] = [{"label": "t"}]
                 series += [{"label": name, "stroke": hue, "width": 2} for name, hue in zip(names, hues, strict=True)]
-                series += [{"label": "limit", "stroke": "#dc2626", "width": 1, "dash": (6, 4)} for _ in bounds]
+                marks = ("lower limit", "upper limit") if len(bounds) == 2 else ("limit",) * len(bounds)
+                series += [{"label": mark, "stroke": "#dc2626", "width": 1, "dash": (6, 4)} for mark in marks]
                 plot = self._gui.add_uplot(
                     (times, *rows, *(np.full(len(times), bound) for bound in bounds)),
                     tuple(series),  # type: ignore[arg-type]
                     title=title,
                     scales={"x": {"time": False}},
-                    legend={"show": len(names) == 1},
+                    legend={"show": True},
                     aspect=1.9,
                 )
                 self._plots.append(plot)
+
+
+def _number(shown: str, names: Sequence[str]) -> int:
+    """The place of the waypoint that a list shows as "2: name"."""
+    place = int(shown.split(":")[0]) - 1 if shown != NONE else -1
+    if not 0 <= place < len(names):
+        raise InvalidInputError("choose a waypoint first.")
+    return place

@@ -13,7 +13,13 @@ if TYPE_CHECKING:
     from memetik.studio.app import Studio
     from memetik.studio.session.session import State
 
-    Event = viser.GuiEvent[Any] | viser.SceneNodePointerEvent[Any] | viser.TransformControlsEvent | viser.CommandEvent
+    Event = (
+        viser.GuiEvent[Any]
+        | viser.SceneNodePointerEvent[Any]
+        | viser.SceneNodeDragEvent[Any]
+        | viser.TransformControlsEvent
+        | viser.CommandEvent
+    )
     Field = viser.GuiInputHandle[Any] | viser.GuiButtonGroupHandle | viser.GuiUploadButtonHandle
     InputT = TypeVar("InputT", bound=viser.GuiInputHandle[Any])
 

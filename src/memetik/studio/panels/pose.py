@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -50,16 +51,21 @@ class PosePanel(Panel):
         with gui.add_folder("Add a goal"):
             kind = gui.add_dropdown("Type", tuple(goal_classes()), initial_value="Pose")
             self._link = gui.add_dropdown(
-                "Link", state.robot.links, initial_value=state.first_link, hint="Or click a link in the view."
+                "Link",
+                state.robot.links,
+                initial_value=state.first_link,
+                hint="Or click a link in the view. Shift-drag a link to pull at it: that adds a soft position goal.",
             )
             self._button("Add goal", "plus", session.add_goal, kind, self._link)
         with gui.add_folder("Solver", expand_by_default=False):
             self._wired(gui.add_checkbox("Live", True, hint="Solve whenever something changes."), self._set_live)
             self._method = gui.add_dropdown("Method", tuple(METHODS))
-            self._parameters = gui.add_text("Its parameters", "", hint="NAME=VALUE, ...; empty: its own defaults.")
+            self._parameters = gui.add_text(
+                "Method parameters", "", hint="NAME=VALUE, ...; empty: the method's defaults."
+            )
             self._timeout = gui.add_text("Time limit (ms)", "")
-            self._threads = gui.add_text("Threads", "")
-            self._rng = gui.add_text("Random seed", "")
+            self._threads = gui.add_slider("Threads", min=1, max=max(2, os.cpu_count() or 1), step=1, initial_value=1)
+            self._rng = gui.add_number("Random seed", 0, min=0, max=2**31, step=1)
             self._button("Apply", "check", self._set_options, gray=True)
             hint = "Solves from a random configuration."
             self._button("Another configuration", "refresh", self._another, hint=hint)
@@ -111,8 +117,8 @@ class PosePanel(Panel):
             "method": self._method.value,
             "parameters": parameters_from(self._parameters.value),
             "timeout": 1e-3 * number_of(self._timeout.value, "the time limit", 0.01, 10_000.0),
-            "threads": int(number_of(self._threads.value, "the number of threads", 1, 64)),
-            "rng": int(number_of(self._rng.value, "the random seed", 0, 2**31)),
+            "threads": int(self._threads.value),
+            "rng": int(self._rng.value),
         }
         method_of(options)
         self._session.change("solver", options=MappingProxyType(options))
@@ -125,9 +131,9 @@ class PosePanel(Panel):
         self._method.value = options.get("method", DEFAULT)
         self._parameters.value = parameters_text(options.get("parameters") or {})
         self._timeout.value = f"{1e3 * options.get('timeout', LIVE_TIMEOUT):g}"
-        self._threads.value = str(options.get("threads", 1))
+        self._threads.value = min(int(options.get("threads", 1)), int(self._threads.max))
         rng = options.get("rng", 0)
-        self._rng.value = str(rng if isinstance(rng, int) else rng[0])
+        self._rng.value = rng if isinstance(rng, int) else rng[0]
 
     def _another(self) -> None:
         """Solves from configurations drawn at random until one is solved that differs."""

@@ -110,8 +110,10 @@ def curves(
         lower = (robot.lower[k], -robot.velocity[k], -robot.acceleration[k])
         upper = (robot.upper[k], robot.velocity[k], robot.acceleration[k])
         limits = [[float(v) for v in pair if np.isfinite(v)] for pair in zip(lower, upper, strict=True)]
-        titles = ("position (rad, m)", "velocity (rad/s, m/s)", "acceleration (rad/s², m/s²)")
-        values = [[array[:, k]] for array in (position, velocity, acceleration)]
+        unit, factor = ("°", 180.0 / np.pi) if robot.turning[k] else ("m", 1.0)
+        limits = [[factor * bound for bound in pair] for pair in limits]
+        titles = (f"position ({unit})", f"velocity ({unit}/s)", f"acceleration ({unit}/s²)")
+        values = [[factor * array[:, k]] for array in (position, velocity, acceleration)]
     else:
         titles = ("position / range", "velocity / limit", "acceleration / limit")
         middle = np.where(np.isfinite(robot.lower + robot.upper), 0.5 * (robot.lower + robot.upper), 0.0)

@@ -51,8 +51,25 @@ def script_of(state: State) -> str:
         kept = (f"    {name!r}: {_code(q)}," for name, q in state.configurations.items())
         lines += ["", "configurations = {", *kept, "}"]
     if len(state.waypoints) > 1:
-        lines += [f"waypoints = [configurations[name] for name in {list(state.waypoints)!r}]"]
+        lines += _plan(state, bool(scene))
     return "\n".join(lines) + "\n"
+
+
+def _plan(state: State, scene: bool) -> list[str]:
+    """The motion through the waypoints, as the studio plans it: at rest in each."""
+    options = ", scene=scene" if scene else ""
+    options += f", self_collision={state.self_collision}" if state.self_collision != scene else ""
+    options += f", margin={state.margin!r}" if state.margin else ""
+    return [
+        f"waypoints = [configurations[name] for name in {list(state.waypoints)!r}]",
+        "trajectory = None",
+        "for start, goal in zip(waypoints, waypoints[1:]):",
+        f"    plan = mk.plan(robot, robot.q(goal), start=robot.q(start){options})",
+        "    if not plan.success:",
+        '        raise SystemExit(f"{plan.stage}: {plan.reason}")',
+        "    trajectory = plan.trajectory if trajectory is None else trajectory.then(plan.trajectory)",
+        'print(f"{trajectory.duration:.2f} s")',
+    ]
 
 
 def _goal(goal: Goal) -> str:

@@ -7,7 +7,6 @@ are one step.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from types import MappingProxyType
@@ -17,21 +16,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik._moved import serve_old_names
-from memetik.errors import GoalError, InvalidInputError, MemetikError, UnknownNameError
+from memetik.errors import GoalError, InvalidInputError, UnknownNameError
 from memetik.geometry.shapes import SceneShape
 from memetik.geometry.transforms import as_pose
 from memetik.goals.base import Goal
-from memetik.goals.pose import Pose
+from memetik.goals.pose import Pose, Position
 from memetik.robot import bundled
 from memetik.robot.robot import Robot, load_robot
 from memetik.scene.scene import Scene, SceneSnapshot
+from memetik.studio.session.beginning import first_configuration, goal_links
 from memetik.studio.session.targets import GoalEntry, dragged, following, fresh_goal
 
 MOST_STEPS = 200
 """As many changes can be undone."""
-
-MOST_TIPS = 6
-"""A robot with more tips than this begins with goals on the first five of them."""
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -155,10 +152,10 @@ class Session:
 
     # robot and configuration
 
-    def use_robot(self, source: str) -> None:
-        """Another robot, with goals at its tips; the scene and how it is solved stay."""
+    def use_robot(self, source: str, keep_scene: bool = True) -> None:
+        """Another robot, with goals at its hands and feet; how it is solved stays, and the scene where it is kept."""
         robot = load_robot(source)
-        scene = self._state.scene
+        scene = self._state.scene if keep_scene else Scene().snapshot()
         loose = {k: item for k, item in scene.objects.items() if item.link is None or item.link in robot.links}
         kept = SceneSnapshot(loose, scene.allowed, scene.version)
         fresh = _beginning(source, robot, None)
@@ -232,6 +229,16 @@ class Session:
         """A goal's target at a pose in the world. Drags of one goal in a row are one step."""
         state = self._state
         self._put(name, dragged(state.goal(name), as_pose(pose), state.robot, state.q), f"drag {name}", ("drag", name))
+
+    def pull(self, link: str, point: ArrayLike, name: str) -> None:
+        """A soft position goal on a point of the world that moves with a link, under a name of its own."""
+        state = self._state
+        pose = state.robot.pose(link, state.q)
+        grabbed = np.asarray(point, dtype=float)
+        offset = pose[:3, :3].T @ (grabbed - pose[:3, 3])
+        goal = Position(link, grabbed, offset=offset, priority=1, tolerance=1e-3)
+        others = tuple(entry for entry in state.goals if entry.name != name)
+        self.change(f"pull {link}", ("drag", name), goals=(*others, GoalEntry.of(goal, name)))
 
     def enable(self, name: str, enabled: bool = True) -> None:
         """Whether a goal counts."""
@@ -331,27 +338,16 @@ def scene_of(state: State) -> Scene:
 
 
 def _beginning(source: str, robot: Robot, scene: Scene | None) -> State:
-    """A robot at a configuration of its own with a pose goal on each tip."""
-    q = _first_configuration(robot)
-    tips = robot.tips if len(robot.tips) <= MOST_TIPS else robot.tips[:5]
-    poses = (Pose(link, robot.pose(link, q)) for link in tips or (_some_link(robot),))
+    """A robot at a configuration of its own with a pose goal on each hand, foot and head."""
+    q = first_configuration(robot)
+    poses = (Pose(link, robot.pose(link, q)) for link in goal_links(robot))
     goals = distinct(GoalEntry.of(goal, goal.default_name()) for goal in poses)
-    content = (scene or Scene()).snapshot()
-    return State(source, robot, q, goals, content, self_collision=bool(content.objects))
+    return State(source, robot, q, goals, (scene or Scene()).snapshot(), self_collision=True)
 
 
 def _source_of(robot: Robot) -> str:
     """The name that a robot is loaded by; empty where there is none, as for a part of one."""
     return robot.name if bundled.known(robot.name) and load_robot(robot.name) == robot else ""
-
-
-def _first_configuration(robot: Robot) -> np.ndarray:
-    """A named configuration that reads like a rest, else the middle of the limits."""
-    for name in ("ready", "home", "rest", "stand", "standing", "untucked"):
-        if name in robot.named_states:
-            with suppress(MemetikError):
-                return robot.clip(robot.state(name))
-    return robot.neutral.copy()
 
 
 def _some_link(robot: Robot) -> str:

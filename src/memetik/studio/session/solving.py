@@ -106,6 +106,7 @@ class LiveSolver:
             given["attempts"] = DRAG_ATTEMPTS
         if timeout is not None:
             given["timeout"] = timeout
+        given.setdefault("explore", False)  # soft goals lead where they like in the branch at hand
         given.setdefault("refine", min(LIVE_REFINE, given["timeout"]))
         return problem.solve(*targets_of(state, problem), seed=np.ascontiguousarray(state.q), **given)
 

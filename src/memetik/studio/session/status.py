@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,9 @@ GREEN, AMBER, RED, GREY = "#16a34a", "#d97706", "#dc2626", "#64748b"
 
 MOST_NOTES = 100
 
+MOST_REASON = 240
+"""Letters of a reason that the header has room for."""
+
 _UNITS = {
     "rad": ("rotation", "angle", "direction", "axis", "swing", "twist", "view", "incidence", "roll"),
     "m": ("position", "distance", "line", "plane", "point", "balance", "touch", "height", "clearance"),
@@ -32,7 +36,8 @@ def status_html(studio: Studio) -> str:
         f'<span style="color:{color};font-size:1.3em;line-height:1">&#9679;</span> '
         f'<b>{html.escape(title)}</b><span style="color:{GREY}"> {html.escape(detail)}</span>'
     )
-    body = "".join(f'<div style="margin:2px 0">{line}</div>' for line in (verdict, _touching(studio)) if line)
+    lines = (verdict, _reason(studio), _touching(studio), _busy(studio))
+    body = "".join(f'<div style="margin:2px 0">{line}</div>' for line in lines if line)
     name = html.escape(studio.state.robot.name)
     return (
         f'<div style="padding:0.3em 0.9em 0.5em 0.9em;font-size:0.85em" data-studio="status">'
@@ -83,9 +88,26 @@ def quantity(value: float, label: str) -> str:
     value = 0.0 if abs(value) < 1e-9 else value
     unit = next((unit for unit, labels in _UNITS.items() if label.startswith(labels)), None)
     if unit is None:
-        return f"{value:.2g}"
+        return readable(value)
+    if unit == "rad":
+        return f"{readable(math.degrees(value))}&deg;"
     factor, prefix = (1.0, "") if value >= 0.1 else (1e3, "m") if value >= 1e-4 else (1e6, "&micro;")
-    return f"{value * factor:.2g} {prefix}{unit}"
+    return f"{readable(value * factor)} {prefix}{unit}"
+
+
+def readable(value: float) -> str:
+    """A number with two digits that count, without an exponent where people would not write one."""
+    if value == 0.0 or not 1e-5 <= abs(value) < 1e7:
+        return f"{value:.2g}"
+    digits = 1 - math.floor(math.log10(abs(value)))
+    return f"{round(value, digits):.{max(0, digits)}f}"
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that reads best."""
+    if seconds >= 1.0:
+        return f"{readable(seconds)} s"
+    return f"{readable(1e3 * seconds)} ms" if seconds >= 1e-4 else f"{readable(1e6 * seconds)} µs"
 
 
 def _verdict(studio: Studio) -> tuple[str, str, str]:
@@ -97,19 +119,36 @@ def _verdict(studio: Studio) -> tuple[str, str, str]:
             first, second = studio.solver.blocked
             return RED, "Held", f"the next step would bring {first} and {second} together"
         saturated = f", {len(step.saturated)} joints at a bound" if step.saturated else ""
-        return (GREEN if step.within else AMBER), "Following", f"error {step.error:.2g}{saturated}"
+        return (GREEN if step.within else AMBER), "Following", f"error {readable(step.error)}{saturated}"
     solution = studio.solution
     if not studio.live:
         return GREY, "Paused", "live solving is off"
     if solution is None:
         return GREY, "No goal", "add one, or move joints"
     count = solution.evaluations
-    took = f"in {1e3 * solution.time:.2g} ms, {count} evaluation{'' if count == 1 else 's'}"
+    took = f"in {duration(solution.time)}, {count} evaluation{'' if count == 1 else 's'}"
     if solution.success:
         return GREEN, "Solved", took
     if studio.clearances.contacts:
         return RED, "In collision", took
     return RED, "Not solved", f"nearest configuration {took}"
+
+
+def _reason(studio: Studio) -> str:
+    """The first sentences of why a solve failed; all of it stands under Explanation."""
+    solution = studio.solution
+    if solution is None or solution.success or not studio.live or studio.player.is_active or studio.teleoperation:
+        return ""
+    text = " ".join(studio.explanation.split())
+    if len(text) > MOST_REASON:
+        text = text[: text.rfind(" ", 0, MOST_REASON)] + " …"
+    return f'<span style="color:{RED}" data-studio="reason">{html.escape(text)}</span>'
+
+
+def _busy(studio: Studio) -> str:
+    if not studio.busy:
+        return ""
+    return f'<span style="color:{AMBER}" data-studio="busy">&#8987; {html.escape(", ".join(studio.busy))}</span>'
 
 
 def _touching(studio: Studio) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -110,7 +111,11 @@ def add_floor(server: ViserServer, size: float) -> GridHandle:
     )  # fmt: skip
 
 
-def view_of(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The middle of points (N, 3), and where to look at them from: from the front and above, relative to it."""
+VIEWS = {"corner": (0.95, 0.8, 0.45), "front": (1.3, 0.0, 0.15), "side": (0.0, 1.3, 0.15), "top": (0.02, 0.0, 1.4)}
+"""Directions to look from, longer than a robot is wide."""
+
+
+def view_of(points: np.ndarray, direction: Sequence[float] = VIEWS["corner"]) -> tuple[np.ndarray, np.ndarray]:
+    """The middle of points (N, 3), and where to look at them from, relative to it."""
     low, high = points.min(axis=0), points.max(axis=0)
-    return 0.5 * (low + high), max(0.5, float(np.linalg.norm(high - low))) * np.array([0.95, 0.8, 0.45])
+    return 0.5 * (low + high), max(0.5, float(np.linalg.norm(high - low))) * np.asarray(direction)

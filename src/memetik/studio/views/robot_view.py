@@ -18,12 +18,21 @@ from memetik.robot.robot import Robot
 from memetik.studio.views.drawing import Surface, add_copies, arc_points, ball, fresh, joined, surface_of
 
 if TYPE_CHECKING:
-    from viser import FrameHandle, LineSegmentsHandle, MeshHandle, SceneNodeHandle, SceneNodePointerEvent, ViserServer
+    from viser import (
+        FrameHandle,
+        LineSegmentsHandle,
+        MeshHandle,
+        SceneNodeDragEvent,
+        SceneNodeHandle,
+        SceneNodePointerEvent,
+        ViserServer,
+    )
 
     from memetik.geometry.sphere_fit import Fit
     from memetik.robot.description import Geometry, Link
 
     OnClick = Callable[[str, SceneNodePointerEvent[Any]], None]
+    OnDrag = Callable[[str, SceneNodeDragEvent[MeshHandle]], None]
 
 Color = tuple[int, int, int]
 
@@ -36,8 +45,17 @@ _UNMOVED = 1e-7
 class RobotView:
     """The robot of a session under the node `root`."""
 
-    def __init__(self, server: ViserServer, robot: Robot, root: str, on_click: OnClick | None = None):
+    def __init__(
+        self,
+        server: ViserServer,
+        robot: Robot,
+        root: str,
+        on_click: OnClick | None = None,
+        on_drag: OnDrag | None = None,
+    ):
         self.robot, self.root = robot, fresh(root)
+        self._on_click, self._on_drag = on_click, on_drag
+        self._extremes: dict[int, np.ndarray] = {}
         self.problems: list[str] = []
         """What could not be drawn, in sentences."""
         self._server = server
@@ -52,7 +70,7 @@ class RobotView:
             self._links = _Frames(server, self.root, drawn, [_drawn_ancestor(robot, index, drawn) for index in drawn])
             for index in drawn:
                 link = robot.description.links[index]
-                self._meshes[link.name] = self._draw_link(index, link, on_click)
+                self._meshes[link.name] = self._draw_link(index, link)
 
     def show(self, q: np.ndarray) -> None:
         """Moves all links to a configuration; those that stay are not sent."""
@@ -143,10 +161,16 @@ class RobotView:
         chains = ((link, *self.robot.ancestors(link)) for link in self.robot.links)
         return max(0.3, *(sum(bones.get(link, 0.0) for link in chain) for chain in chains))
 
+    def lowest(self, q: np.ndarray) -> float:
+        """The height of the robot's lowest drawn point, metres, nearly; 0 where nothing is drawn."""
+        poses = self.robot.pose(self.robot.links, q)
+        heights = [(points @ poses[k][2, :3]).min() + poses[k][2, 3] for k, points in self._extremes.items()]
+        return float(min(heights, default=0.0))
+
     def remove(self) -> None:
         self._links.remove()
 
-    def _draw_link(self, index: int, link: Link, on_click: OnClick | None) -> list[tuple[MeshHandle, Color]]:
+    def _draw_link(self, index: int, link: Link) -> list[tuple[MeshHandle, Color]]:
         """The link's visuals, else its collision shapes; those of one colour are one mesh."""
         meshes: list[tuple[MeshHandle, Color]] = []
         for number, (color, parts) in enumerate(_parts(link, link.visuals or link.collisions, self.problems).items()):
@@ -155,8 +179,12 @@ class RobotView:
             mesh = self._server.scene.add_mesh_simple(
                 f"{self._links.paths[index]}/mesh_{number}", vertices, faces, color=own, side="double"
             )
-            if on_click is not None:
-                mesh.on_click(partial(on_click, link.name))
+            if self._on_click is not None:
+                mesh.on_click(partial(self._on_click, link.name))
+            if self._on_drag is not None:
+                mesh.on_drag("left", modifier="shift")(partial(self._on_drag, link.name))
+            known = self._extremes.get(index, np.zeros((0, 3)))
+            self._extremes[index] = np.concatenate([known, _extreme_points(vertices)])
             meshes.append((mesh, own))
         return meshes
 
@@ -294,6 +322,12 @@ def _parts(
 def rgb(color: Sequence[float] | None) -> Color | None:
     """A colour from 0 to 255 of one from 0 to 1."""
     return None if color is None else (round(255 * color[0]), round(255 * color[1]), round(255 * color[2]))
+
+
+def _extreme_points(vertices: np.ndarray) -> np.ndarray:
+    """The outermost of some points (N, 3) along 13 directions and their opposites."""
+    directions = np.array([(x, y, z) for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if x or y or z])
+    return vertices[np.unique(np.argmax(vertices @ directions.T, axis=0))]
 
 
 def _drawn_links(robot: Robot) -> list[int]:

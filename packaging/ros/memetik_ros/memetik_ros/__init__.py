@@ -1,0 +1,1 @@
+"""memetik's node inside a ROS 2 workspace."""
