@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ["tutorial.md", "concepts/*.md", "howto/*.md", "migration/*.md", "goals/*.md"]
+PAGES = ["tutorial.md", "install.md", "concepts/*.md", "howto/*.md", "migration/*.md", "goals/*.md"]
 FOUND = sorted(path for pattern in PAGES for path in DOCS.glob(pattern))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -28,7 +29,19 @@ def test_addresses_are_those_of_the_package():
     citation = (ROOT / "CITATION.cff").read_text()
     assert f'repository-code: "{urls["Repository"]}"' in citation
     assert f'url: "{urls["Documentation"]}"' in citation
-    assert f"site_url: {urls['Documentation']}" in (ROOT / "mkdocs.yml").read_text()
+    elsewhere = [ROOT / "mkdocs.yml", ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/*.py")]
+    assert [path for path in elsewhere if urls["Repository"] in path.read_text()] == []
+
+
+def test_the_package_page_has_addresses_in_place_of_paths():
+    sys.path.insert(0, str(ROOT / "packaging"))
+    import package_readme
+
+    repository = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Repository"]
+    text = package_readme.dynamic_metadata("readme")["text"]
+    assert f"]({repository}/raw/main/docs/images/hero.webp)" in text
+    assert re.findall(r"\]\((?!https?:)([^)]+)", text) == []
+    assert (ROOT / "docs/images/hero.webp").stat().st_size < 3e6
 
 
 def test_every_public_module_is_checked_strictly():

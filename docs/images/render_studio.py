@@ -37,11 +37,11 @@ def main() -> None:
 def pose(browser: Any) -> None:
     """A panda that reaches over a box on a table."""
     with Studio("panda", table(), port=0) as studio:
-        setup = studio.setup
+        session = studio.session
         target = mk.transform((0.52, -0.22, 0.40), rpy=(3.14159, 0.0, 0.5))
-        ask(studio, lambda: setup.drag("pose_panda_hand_tcp", target))
-        ask(studio, lambda: setup.add_goal("AlignAxis", "panda_hand"))
-        ask(studio, lambda: setup.add_goal("AvoidLimits"))
+        ask(studio, lambda: session.drag("pose_panda_hand_tcp", target))
+        ask(studio, lambda: session.add_goal("AlignAxis", "panda_hand"))
+        ask(studio, lambda: session.add_goal("AvoidLimits"))
         page = opened(browser, studio)
         take(studio, page, "studio-pose.png")
 

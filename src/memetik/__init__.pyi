@@ -4,6 +4,7 @@ from memetik import doctor as doctor
 from memetik import errors as errors
 from memetik import goals as goals
 from memetik._core import StopFlag as StopFlag
+from memetik.collision.camera import camera_points as camera_points
 from memetik.collision.context import CollisionContext as CollisionContext
 from memetik.collision.exact import CollisionModel as CollisionModel
 from memetik.collision.exact import Contact as Contact

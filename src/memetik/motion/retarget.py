@@ -227,7 +227,7 @@ def _targets(person: _Person, robot: Robot, table: Mapping[str, str], rest: Arra
         targets[root] = moved
     if feet and root:  # the robot stands where it stood
         height = min(places[f][2] for f in feet) - min(targets[f][:, 2].min() for f in feet)
-        targets = {s: (*x, 0.0, 0.0, height) for s, x in targets.items()}
+        targets = {s: x + np.array([0.0, 0.0, height]) for s, x in targets.items()}
     return {s: np.ascontiguousarray(targets[s]) for s in table}
 
 

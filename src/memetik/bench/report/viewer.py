@@ -56,9 +56,9 @@ class Part:
         return np.broadcast_to(np.asarray(self.colors, dtype=float), (len(self.vertices), 4))
 
 
-def robot_parts(robot: Robot, color: Sequence[float] = ROBOT_COLOR) -> list[Part]:
+def robot_parts(robot: Robot, color: Sequence[float] | None = None) -> list[Part]:
     """The robot's links, each in its own frame: what is visible of them, or their collision shapes where there is
-    nothing visible or far too much of it."""
+    nothing visible or far too much of it. Without a colour, in those of its description."""
     links = robot.description.links
     shown = _shapes_of(robot, [link.visuals or link.collisions for link in links], color)
     if sum(len(part.faces) for part in shown) > _MOST_FACES:
@@ -68,7 +68,7 @@ def robot_parts(robot: Robot, color: Sequence[float] = ROBOT_COLOR) -> list[Part
     return shown
 
 
-def _shapes_of(robot: Robot, shapes: Sequence[Sequence[Any]], color: Sequence[float]) -> list[Part]:
+def _shapes_of(robot: Robot, shapes: Sequence[Sequence[Any]], color: Sequence[float] | None) -> list[Part]:
     parts = []
     for index, geometries in enumerate(shapes):
         for geometry in geometries:
@@ -78,7 +78,8 @@ def _shapes_of(robot: Robot, shapes: Sequence[Sequence[Any]], color: Sequence[fl
                 continue
             origin = np.asarray(geometry.origin)
             own = vertices @ origin[:3, :3].T + origin[:3, 3]
-            parts.append(Part(robot.name, own, faces, np.asarray(color, dtype=float), link=index))
+            shown = np.asarray(color or geometry.color or ROBOT_COLOR, dtype=float)
+            parts.append(Part(robot.name, own, faces, shown, link=index))
     return parts
 
 

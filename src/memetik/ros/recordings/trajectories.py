@@ -19,19 +19,23 @@ from memetik.ros.conversions import NANO, trajectory_of
 from memetik.ros.recordings.bags import Sample, read_attachment, read_samples
 from memetik.ros.recordings.recording import ATTACHMENT
 
+_PLAIN_FILES = (".json", ".csv", ".yaml")
 _KINDS = ("trajectory_msgs/msg/JointTrajectory", "moveit_msgs/msg/DisplayTrajectory", "sensor_msgs/msg/JointState")
 
 
 def load_trajectory(
     path: str | PathLike[str], topic: str | None = None, *, joints: Sequence[str] | None = None, index: int = 0
 ) -> Trajectory:
-    """A trajectory from an MCAP file, a bag of ROS 2 (.db3 or its folder) or a bag of ROS 1 (.bag).
+    """A trajectory from any file that one is saved in (.json, .csv, .ros.json, .ros.yaml), from an MCAP file, a bag of
+    ROS 2 (.db3 or its folder) or a bag of ROS 1 (.bag). What follows is for recordings:
 
     topic   where it is; by default the trajectory that memetik saved, else the first topic with trajectories, else the
             one with the most joint states.
     joints  those that are wanted, in this order; by default all that every message has.
     index   which message, where trajectories were sent one after the other.
     """
+    if Path(path).suffix in _PLAIN_FILES:
+        return _chosen(Trajectory.load(path), joints)
     if topic is None and Path(path).suffix == ".mcap":
         saved = read_attachment(path, ATTACHMENT)
         if saved is not None:
