@@ -56,10 +56,10 @@ inline CollisionSnapshot to_snapshot(const Problem &problem, const PythonCollisi
   if (problem.view().contact_count && !collision) throw std::invalid_argument(kNeedsCollision);
   if (!collision) return {};
   const size_t axes = problem.collision_axes().size();
-  if (axes == 0) throw std::invalid_argument("this problem was made without a collision model.");
   for (const auto &model : {collision->tight, collision->conservative})
     if (size_t(model->robot().axis_count) > axes)
-      throw std::invalid_argument("the collision model was made for a robot with more axes.");
+      throw std::invalid_argument(axes == 0 ? "this problem was made without a collision model."
+                                            : "the collision model was made for a robot with more axes.");
   CollisionSnapshot snapshot{collision->tight, collision->conservative, nullptr, collision->margin, collision->native};
   if (collision->native) {
     if (collision->native->dof() != problem.view().dof)

@@ -108,7 +108,7 @@ bool solve_free_pose(SolveState &state) {
       search.accepts = [&](auto &q, auto &errors, const double *) { return is_allowed(state, q, errors, true); };
     search.is_late = [&] { return state.elapsed() > state.options.timeout; };
     const FreePoseEnd found = search.solve(element);
-    outcome.counts.blocked += search.blocked;
+    outcome.counts.blocked += search.blocked, outcome.counts.contact_ticks += search.contact_ticks;
     if (found == FreePoseEnd::found) outcome.q = std::move(search.q), outcome.errors = std::move(search.errors);
     if (found == FreePoseEnd::blocked && !state.options.approximate) conclude_blocked(state, search);
     return found;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/aligned_buffer.h"
+#include "base/clock.h"
 #include "search/acceptance.h"
 
 namespace memetik {
@@ -14,14 +15,16 @@ constexpr int kAngles = 96;
 constexpr int kStarts = 48;
 constexpr int kMostBranches = 8;
 
+}  // namespace
+
 bool has_closed_form(const Problem &problem, const SolveOptions &options) {
   return problem.closed_form().kind != ClosedFormKind::none && options.memetic.closed_form;
 }
 
-}  // namespace
-
 bool is_free_pose(const Problem &problem, const SolveOptions &options, const SolveInputs &inputs) {
   const PoseView &pose = problem.pose();
+  // From solved neighbours the search arrives sooner than starts anywhere do.
+  if (!inputs.warm_starts.empty() && !has_closed_form(problem, options)) return false;
   return options.method.is_memetic() && (pose.point >= 0 || pose.rotation >= 0) && inputs.collision &&
          inputs.collision->meshes && !inputs.base && !inputs.guide && !options.trace && options.collect == 0;
 }
@@ -39,7 +42,7 @@ char *FreePose::scratch() const {
 }
 
 FreePoseEnd FreePose::solve(PoseElement &element) {
-  branches.clear(), blocked = 0;
+  branches.clear(), blocked = 0, contact_ticks = 0;
   if (!has_closed_form(problem_, options_)) return start_many(element) ? FreePoseEnd::found : FreePoseEnd::open;
   if (problem_.closed_form().kind == ClosedFormKind::shoulder)
     return start_at_seed(element) || sweep(element) ? FreePoseEnd::found : FreePoseEnd::open;
@@ -102,7 +105,9 @@ bool FreePose::take(const PoseElement &element, int count) {
   for (int k = 0; k < count; ++k)
     put_configuration(problem_, view_, &answers_[size_t(k) * n], element.seed, element.configuration,
                       &rows_[size_t(k) * dof]);
+  const int64_t begin = ticks();
   const unsigned hits = checker_.check(rows_.data(), count);
+  contact_ticks += ticks() - begin;
   for (int k = 0; k < count; ++k) {
     const double *row = &rows_[size_t(k) * dof];
     if (hits >> k & 1) {

@@ -14,6 +14,9 @@ namespace memetik {
 // blocked: every configuration that meets the pose is in collision; open: none was found.
 enum class FreePoseEnd { open, found, blocked };
 
+// Whether a closed form is there and may be used.
+bool has_closed_form(const Problem &problem, const SolveOptions &options);
+
 // Whether candidates are made for this problem.
 bool is_free_pose(const Problem &problem, const SolveOptions &options, const SolveInputs &inputs);
 
@@ -33,6 +36,7 @@ class FreePose {
   std::vector<double> q, errors;
   std::vector<double> branches;  // full configurations that meet the pose and collide, at most kMostBranches
   int64_t blocked = 0;           // how many there were
+  int64_t contact_ticks = 0;     // of the processor's clock, in exact checks
 
  private:
   FreePoseEnd solve_six(PoseElement &element);

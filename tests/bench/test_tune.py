@@ -26,7 +26,7 @@ def setting() -> Setting:
 
 def test_a_bad_default_is_improved_and_confirmed(setting: Setting, tmp_path: Path) -> None:
     """A search whose local iterations are cut after one has to be better with more of them."""
-    bad = mk.methods.Memetic(local_iterations=2, stagnation=1, progress=0.9)
+    bad = mk.methods.Memetic(local_iterations=2, stagnation=1, progress=0.9, closed_form=False)
     found = tune(bad, setting, space_of(bad, ["local_iterations", "progress"]), trials=10)
     assert found.tries[0].parameters == {"local_iterations": 2, "progress": 0.9}
     assert found.confirmation.verdict == "better"

@@ -41,7 +41,7 @@ def test_a_name_takes_parameters_of_the_robot():
     ("name", "word"),
     [
         ("pandda", "did you mean 'panda'"),
-        ("no such robot", "neither a bundled robot nor an existing file"),
+        ("no such robot", "neither a bundled robot nor one of an installed package nor an existing file"),
         ("ur", "'ur"),
     ],
 )

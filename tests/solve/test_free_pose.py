@@ -12,9 +12,9 @@ from memetik.collision.mesh_checker import MeshChecker
 def clutter(rng: np.random.Generator, count: int = 12) -> mk.Scene:
     scene = mk.Scene()
     for k in range(count):
-        place = (*rng.uniform(-0.9, 0.9, 3), 0.0, 0.0, 0.5)
+        place = rng.uniform(-0.9, 0.9, 3)
         while np.linalg.norm(place[:2]) < 0.3:
-            place = (*rng.uniform(-0.9, 0.9, 3), 0.0, 0.0, 0.5)
+            place = rng.uniform(-0.9, 0.9, 3)
         scene.add_box(f"box{k}", rng.uniform(0.05, 0.3, 3), mk.transform(place, rpy=rng.uniform(-3.0, 3.0, 3)))
     return scene
 

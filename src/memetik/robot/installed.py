@@ -76,18 +76,22 @@ def example_robots() -> dict[str, InstalledRobot]:
             name = name.removesuffix(suffix)
         licence = listed.get(name) or _licence(folder) or "not stated"
         chosen = _principal(name, files)
-        for own, path in [(name, chosen), *((path.stem, path) for path in files)]:
+        named = [] if chosen is None else [(name, chosen)]
+        for own, path in (*named, *((path.stem, path) for path in files)):
             robots.setdefault(own, InstalledRobot(own, "example-robot-data", licence, str(path)))
     return robots
 
 
-def _principal(name: str, files: list[Path]) -> Path:
-    """The file that a robot's name means: its own, its full one, the shortest that begins with it or is there."""
+def _principal(name: str, files: list[Path]) -> Path | None:
+    """The file that a robot's name means: its own, its full one, the only one, or the shortest of a longer or a shorter
+    name. None where the files are of several models ("ur": ur3, ur5, ur10)."""
     for fits in (name, f"{name}_full"):
         for path in files:
             if path.stem.lower() == fits:
                 return path
-    return next((path for path in files if path.stem.lower().startswith(name)), files[0])
+    if len(files) == 1:
+        return files[0]
+    return next((path for path in files if path.stem.startswith(f"{name}_") or name.startswith(path.stem)), None)
 
 
 def _example_folder() -> Path | None:

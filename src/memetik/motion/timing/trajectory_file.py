@@ -29,6 +29,8 @@ RECORDINGS = (".mcap", ".db3", ".bag")
 
 _NANO = 1_000_000_000
 _PARTS = ("position", "velocity", "acceleration")
+_TIMES = ("time", "time_from_start")
+"""First columns of a table. Release 0.1 wrote `time` with accelerations that its own reading did not use."""
 
 
 def save(trajectory: Trajectory, path: str | PathLike[str]) -> None:
@@ -97,12 +99,14 @@ def _trajectory(table: Table) -> Trajectory:
 
 def to_csv(trajectory: Trajectory) -> str:
     """One row per point: time, then position, velocity and acceleration of every joint, as far as they are needed for
-    interpolation between the rows to be the motion (`points.as_points`)."""
+    interpolation between the rows to be the motion (`points.as_points`). With accelerations the first column is called
+    `time_from_start`."""
     names, points = trajectory.joint_names, as_points(trajectory)
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     parts = _PARTS[: len(points.given)]
-    writer.writerow(["time", *(f"{part}:{name}" for part in parts for name in names)])
+    clock = _TIMES[len(points.given) == len(_PARTS)]
+    writer.writerow([clock, *(f"{part}:{name}" for part in parts for name in names)])
     rows = np.column_stack([points.times, *points.given])
     writer.writerows([repr(value) for value in row] for row in rows.tolist())
     return stream.getvalue()
@@ -110,12 +114,14 @@ def to_csv(trajectory: Trajectory) -> str:
 
 def from_csv(text: str, source: str = "the table") -> Trajectory:
     """From the table of `to_csv`: straight between rows of positions, cubic with velocities, of the fifth degree with
-    accelerations too."""
+    accelerations too if the first column is called `time_from_start`."""
     from memetik.motion.timing.trajectory import Trajectory
 
     rows = [row for row in csv.reader(io.StringIO(text)) if row]
-    if len(rows) < 2 or rows[0][0] != "time":
-        raise InvalidInputError(f"{source} must have a first column 'time' and at least one row of numbers.")
+    if len(rows) < 2 or rows[0][0] not in _TIMES:
+        raise InvalidInputError(
+            f"{source} must have a first column 'time' or 'time_from_start' and at least one row of numbers."
+        )
     header = rows[0]
     names = [name.removeprefix("position:") for name in header if name.startswith("position:")]
     try:
@@ -125,9 +131,10 @@ def from_csv(text: str, source: str = "the table") -> Trajectory:
     if not names or table.ndim != 2 or table.shape[1] != len(header):
         raise InvalidInputError(f"{source} needs columns position:JOINT, and as many cells in each row.")
     columns = dict(zip(header, table.T, strict=True))
-    given = [[columns[f"{part}:{name}"] for name in names if f"{part}:{name}" in columns] for part in _PARTS]
+    parts = _PARTS if header[0] == _TIMES[1] else _PARTS[:2]
+    given = [[columns[f"{part}:{name}"] for name in names if f"{part}:{name}" in columns] for part in parts]
     rows = [np.transpose(values) if len(values) == len(names) else None for values in given]
-    return Trajectory.from_points(names, columns["time"], np.transpose(given[0]), *rows[1:])
+    return Trajectory.from_points(names, columns[header[0]], np.transpose(given[0]), *rows[1:])
 
 
 def to_ros(trajectory: Trajectory, frame: str = "") -> dict[str, Any]:
