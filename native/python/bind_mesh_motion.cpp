@@ -11,6 +11,7 @@
 #include "python/bind_common.h"
 #include "python/bindings.h"
 #include "python/gil.h"
+#include "python/held_goals.h"
 #include "python/interruption.h"
 
 using namespace nb::literals;
@@ -51,7 +52,8 @@ void hold_what_stays(MeshMotion &motion, const double *rows, size_t count) {
   motion.hold(rows, moving);
 }
 
-PathResult search(const MeshMotionModel &model, const PathRequest &request, const StopFlag *stop) {
+PathResult search(const MeshMotionModel &model, const PathRequest &request, const StopFlag *stop,
+                  PythonHeldGoals *held) {
   check_request(request);
   if (request.start.size() != model.dof())
     throw std::invalid_argument("configurations must have " + std::to_string(model.dof()) + " entries, not " +
@@ -72,7 +74,7 @@ PathResult search(const MeshMotionModel &model, const PathRequest &request, cons
     std::vector<double> ends = request.start;
     ends.insert(ends.end(), request.goals.begin(), request.goals.end());
     motion.set_ends(ends.data(), ends.size() / moving.size());
-    result = search_path(motion, request, interrupted_by(stop));
+    result = search_with_held(motion, request, interrupted_by(stop), held);
   }
   return raise_interrupts(std::move(result));
 }
@@ -144,7 +146,8 @@ void bind_mesh_motion(nb::module_ &m) {
   nb::class_<MeshMotionModel>(m, "MeshMotionModel",
                               "Searches for paths, and proofs that motions are free, in a MeshModel; immutable.")
       .def(nb::init<std::shared_ptr<const MeshModel>>(), "mesh"_a)
-      .def("search_path", &search, "request"_a, "stop"_a = nb::none(), "A path, free at samples or proved.")
+      .def("search_path", &search, "request"_a, "stop"_a = nb::none(), "held"_a = nb::none(),
+           "A path, free at samples or proved; where goals are held along it, free at samples.")
       .def("shorten_path", &shorten, "request"_a, "A shorter path (points, dof), proved.")
       .def("states", &states, "q"_a, "spread"_a, "out"_a, "The MotionState of each configuration.")
       .def("is_edge_proved", &is_edge_proved, "a"_a, "b"_a, "Whether the straight motion is proved free.")

@@ -15,6 +15,7 @@
 #include "python/bind_common.h"
 #include "python/bindings.h"
 #include "python/fields.h"
+#include "python/held_goals.h"
 #include "python/interruption.h"
 
 using namespace nb::literals;
@@ -108,9 +109,9 @@ PathResult search_in(const MotionModel &model, const PathRequest &request, const
 }
 
 PathResult search_with(nb::callable is_free, nb::callable is_edge_free, nb::callable is_edge_proved,
-                       const PathRequest &request, const StopFlag *stop) {
+                       const PathRequest &request, const StopFlag *stop, PythonHeldGoals *held) {
   PythonQuery query(std::move(is_free), std::move(is_edge_free), std::move(is_edge_proved), request.start.size());
-  return raise_interrupts(search_path(query, request, interrupted_by(stop)));
+  return raise_interrupts(search_with_held(query, request, interrupted_by(stop), held));
 }
 
 Array shorter(const std::vector<double> &points, size_t dof) {
@@ -209,7 +210,7 @@ void bind_motion(nb::module_ &m) {
            "Per point the length of a curve that may replace the corner, in the measure max scale |dq|.");
   m.def("planner_names", &planner_names, "The planners that a PathRequest may name.");
   m.def("search_path", &search_with, "is_free"_a, "is_edge_free"_a, "is_edge_proved"_a, "request"_a,
-        "stop"_a = nb::none(),
+        "stop"_a = nb::none(), "held"_a = nb::none(),
         "A path through what functions, of q and of both ends of a motion, say to be free, at a first look and beyond "
         "doubt.");
   m.def("shorten_path", &shorten_with, "is_edge_free"_a, "request"_a, "A shorter path (points, dof).");

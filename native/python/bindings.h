@@ -21,6 +21,7 @@ void bind_tracker(nanobind::module_ &m);
 void bind_distance_field(nanobind::module_ &m);
 void bind_collision(nanobind::module_ &m);
 void bind_mesh_check(nanobind::module_ &m);
+void bind_held_goals(nanobind::module_ &m);
 void bind_motion(nanobind::module_ &m);
 void bind_mesh_motion(nanobind::module_ &m);
 

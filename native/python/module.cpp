@@ -25,6 +25,7 @@ NB_MODULE(_core, m) {
   memetik::bind_sensitivity(m);
   memetik::bind_tracker(m);
   memetik::bind_mesh_check(m);
+  memetik::bind_held_goals(m);
   memetik::bind_motion(m);
   memetik::bind_mesh_motion(m);
 }

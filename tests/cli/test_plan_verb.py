@@ -44,3 +44,13 @@ def test_lines_are_straight():
 def test_failure_is_exit_code_one_and_bad_input_an_error():
     assert run("--position", "tool0", "3", "0", "0", *START).exit_code == 1
     assert run(*START).exit_code != 0
+
+
+def test_goals_along_the_way_are_given_as_json():
+    level = '{"type": "AlignAxis", "link": "tool0", "axis": "z", "to": [0, 0, -1], "tolerance": 0.01}'
+    start = ["--start", "0 -1.2 1.6 -1.97 -1.57 0"]
+    result = run("--position", "tool0", "0.4", "0.2", "0.4", *start, "--along", level, "--json")
+    data = json.loads(result.output)
+    assert data["success"], data["detail"]
+    assert run("--to", "elbow_joint=1.0", *START, "--along", level).exit_code == 1  # its start is not level
+    assert run("--pose", "tool0", "0.4", "0.2", "0.4", "--line", "--along", level).exit_code != 0

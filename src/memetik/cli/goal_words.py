@@ -61,9 +61,9 @@ def option_goals(pose: list[str], position: list[str], orientation: list[str], a
     return [*goals, *(AlignAxis(*_link_and_axes(words)) for words in align)]
 
 
-def json_goals(texts: list[str]) -> list[Goal]:
+def json_goals(texts: list[str], option: str = "--goal") -> list[Goal]:
     """Goals from JSON texts."""
-    tables = (parse_table(text, "json", f"--goal {text!r:.60}", located=False) for text in texts)
+    tables = (parse_table(text, "json", f"{option} {text!r:.60}", located=False) for text in texts)
     return [goal_from_dict(dict(table.data)) for table in tables]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 import memetik as mk
-from memetik.cli.goal_words import configuration
+from memetik.cli.goal_words import configuration, json_goals
 from memetik.cli.options import (
     GoalOptions,
     arguments_option,
@@ -34,6 +34,7 @@ class PlanOptions(GoalOptions):
     to: str | None = option(None, "A configuration instead of goals: all joint values, or NAME=VALUE, ...")
     start: str | None = option(None, "The configuration now: all joint values, or NAME=VALUE, ...")
     line: bool = option(False, "Move the tool on a straight line to the one --pose.", "--line")
+    along: list[str] = option([], "A goal as JSON, as for --goal, that holds along the whole motion; repeatable.")
     scene: str | None = scene_option()
     group: str | None = option(None, "Plan for this group of the robot only.")
     self_collision: bool = option(True, "Whether the robot must not collide with itself.")
@@ -77,6 +78,11 @@ def _planned(robot: Robot, options: PlanOptions) -> Plan:
         "self_collision": options.self_collision, "margin": options.margin, "timing": options.timing,
         "path_timeout": options.path_timeout, "rng": options.rng, "limits": MotionLimits.of(robot, **scales),
     }  # fmt: skip
+    along = json_goals(options.along, "--along")
+    if along and options.line:
+        raise InvalidInputError("--along is for motions in joint space; a --line holds its pose already.")
+    if along:
+        asked["along"] = along
     if options.to is not None:
         if goals or options.line:
             raise InvalidInputError("give either --to or goals, not both.")

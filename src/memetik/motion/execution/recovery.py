@@ -16,6 +16,7 @@ from memetik.collision.exact import CollisionModel
 from memetik.errors import InvalidInputError
 from memetik.motion.execution.surroundings import Surroundings
 from memetik.motion.planning.free_space import SceneLike
+from memetik.motion.planning.held_space import HeldGoals
 from memetik.motion.planning.pipeline import plan
 from memetik.motion.planning.plan import PlanConditions
 from memetik.motion.timing.limits import MotionLimits
@@ -63,6 +64,8 @@ class Recovery:
         self.robot, self.scene, self.conditions = robot, scene, conditions
         self.margin = 0.0 if conditions is None else conditions.margin
         self.self_collision = True if conditions is None else conditions.self_collision
+        along = () if robot is None or conditions is None else conditions.along
+        self.held = HeldGoals(robot, along) if robot is not None and along else None
         self._version = self._scene_version()
         self._model: ContactModel | None = None
 
@@ -154,6 +157,8 @@ class Recovery:
         target = way.at(behind) if rest is not None else way.end
         back = straight(way.joint_names, q, target, limits)
         parts = [part for part in (back, rest) if part is not None]
+        if self.held is not None and float(self.held.deviations(np.stack([q, 0.5 * (q + target)])).max()) > 1.0:
+            return None
         if not self._is_motion_free(q, target) or self.first_contact(parts) is not None:
             return None
         return join(parts)
@@ -162,22 +167,39 @@ class Recovery:
         assert self.robot is not None
         effort = None if self.conditions is None else self.conditions.limits.effort
         limits = MotionLimits.of(self.robot, velocity=within[0], acceleration=within[1], effort=effort)
+        begin = self._where_goals_hold(q)
         found = plan(
             self.robot,
             way.end,
             scene=self.scene,
-            start=q,
+            start=begin,
             self_collision=self.self_collision,
             margin=self.margin,
+            along=None if self.held is None else self.held.goals,
             limits=limits,
             rng=0 if self.conditions is None else self.conditions.rng,
         )
+        if found.reason == "start leaves goals":
+            return Onwards(None, f"{found.detail.rstrip('.')}, and no configuration near meets it", "failed")
         if found.stage == "start":
             pair = self._pair(q) or ("", "")
             return Onwards(None, f"{pair[0]!r} and {pair[1]!r} touch where the arm is", "obstacle")
         if found.trajectory is None:
             return Onwards(None, f"no way around was found ({found.stage}: {found.reason})", "obstacle")
-        return Onwards(found.trajectory, f"a new plan to the same configuration, {found.trajectory.duration:.3f} s")
+        new = found.trajectory
+        if begin is not q:
+            if not self._is_motion_free(q, begin):
+                return Onwards(None, "the goals held along the way cannot be met again without contact", "obstacle")
+            new = join([straight(way.joint_names, q, begin, within), new])
+        return Onwards(new, f"a new plan to the same configuration, {new.duration:.3f} s")
+
+    def _where_goals_hold(self, q: np.ndarray) -> np.ndarray:
+        """The configuration near q that meets the goals held along the way: q itself where it does, or where none
+        was found."""
+        if self.held is None or float(self.held.deviations(q[None])[0]) <= 1.0:
+            return q
+        near, good = self.held.projected(q[None])
+        return near[0] if good[0] else q
 
     def _pair(self, q: np.ndarray) -> tuple[str, str] | None:
         """Who comes nearer than the margin at q; None where nobody does."""

@@ -22,7 +22,7 @@ from memetik.goals.base import Goal
 from memetik.goals.pose import Pose
 from memetik.motion.planning.cartesian import CartesianPath, as_path
 from memetik.motion.planning.configuration_graph import BranchGraph, BranchSettings, Target
-from memetik.motion.planning.free_space import OpenSpace, SceneLike, space_for, without_loops
+from memetik.motion.planning.free_space import SceneLike, space_for
 from memetik.motion.planning.pipeline import PlanOptions, World
 from memetik.motion.planning.pipeline import plan as plan_motion
 from memetik.motion.planning.plan import Plan, PlanConditions
@@ -229,7 +229,7 @@ class _Follow:
                 self.points,
                 method=timing,
                 limits=self.limits,
-                space=None if type(without_loops(self.space)) is OpenSpace else self.space,
+                space=None if self.space.is_open else self.space,
                 tool_speed=None if tool_speed is None else (tool, tool_speed),
                 deviation=(tool, self.deviation[0]),
             )

@@ -7,6 +7,7 @@ and timing need not know which it is.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -53,6 +54,11 @@ class OpenSpace:
     def __init__(self, robot: Robot):
         self.robot = robot
 
+    @property
+    def is_open(self) -> bool:
+        """Whether every motion is free."""
+        return type(self) is OpenSpace
+
     def is_free(self, q: np.ndarray) -> bool:
         """Whether a configuration (dof,) is free of collision."""
         return True
@@ -78,14 +84,22 @@ class OpenSpace:
         """(...) metres that no point moves farther than while the joints move by `difference` (..., dof)."""
         return np.abs(difference) @ motion_levers(self.robot)
 
-    def search_path(self, request: _core.PathRequest, stop: _core.StopFlag | None = None) -> _core.PathResult:
-        """The core's planner in this space."""
-        return self.search_exactly(request, stop)
+    def misses(self, q: np.ndarray) -> str:
+        """Which goal that is held along motions a configuration (dof,) does not meet; empty where it meets all."""
+        return ""
 
-    def search_exactly(self, request: _core.PathRequest, stop: _core.StopFlag | None = None) -> _core.PathResult:
+    def search_path(
+        self, request: _core.PathRequest, stop: _core.StopFlag | None = None, held: _core.HeldGoals | None = None
+    ) -> _core.PathResult:
+        """The core's planner in this space, with goals `held` along the path."""
+        return self.search_exactly(request, stop, held)
+
+    def search_exactly(
+        self, request: _core.PathRequest, stop: _core.StopFlag | None = None, held: _core.HeldGoals | None = None
+    ) -> _core.PathResult:
         """The core's planner, which asks this space about every motion."""
         request = request.replace(local_share=0.5)  # pyright: ignore[reportUnknownMemberType]
-        return _core.search_path(self.is_free, self.edge, self.is_proved, request, stop)  # pyright: ignore[reportUnknownMemberType]
+        return _core.search_path(self.is_free, self.edge, self.is_proved, request, stop, held)  # pyright: ignore[reportUnknownMemberType]
 
     def is_proved(self, a: np.ndarray, b: np.ndarray) -> bool:
         """Whether the straight motion from a to b, which `edge` lets pass, is free beyond doubt."""
@@ -168,12 +182,16 @@ class SceneSpace(OpenSpace):
     def edge(self, a: np.ndarray, b: np.ndarray) -> bool:
         return self.core.is_edge_proved(np.ascontiguousarray(a), np.ascontiguousarray(b))
 
-    def search_path(self, request: _core.PathRequest, stop: _core.StopFlag | None = None) -> _core.PathResult:
-        return self.core.search_path(request, stop)
+    def search_path(
+        self, request: _core.PathRequest, stop: _core.StopFlag | None = None, held: _core.HeldGoals | None = None
+    ) -> _core.PathResult:
+        return self.core.search_path(request, stop, held)
 
-    def search_exactly(self, request: _core.PathRequest, stop: _core.StopFlag | None = None) -> _core.PathResult:
+    def search_exactly(
+        self, request: _core.PathRequest, stop: _core.StopFlag | None = None, held: _core.HeldGoals | None = None
+    ) -> _core.PathResult:
         proving = request.replace(prove_edges=True)  # pyright: ignore[reportUnknownMemberType]
-        return self.core.search_path(proving, stop)
+        return self.core.search_path(proving, stop, held)
 
     def shorten_path(self, request: _core.ShortcutRequest) -> np.ndarray:
         return self.core.shorten_path(request)
@@ -241,6 +259,22 @@ class LiveSpace:
                 space = with_loops(SceneSpace(inner.checker))
         self._space = space
         return space
+
+
+_MOST_KEPT = 8
+_kept: OrderedDict[tuple[Robot, int, bool, float], LiveSpace] = OrderedDict()
+
+
+def kept_space(robot: Robot, scene: SceneLike, self_collision: bool, margin: float) -> LiveSpace:
+    """The free space of a robot in a scene; the last few are kept."""
+    key = (robot, id(scene), self_collision, margin)
+    space = _kept.get(key)
+    if space is None or space.scene is not scene:
+        space = _kept[key] = LiveSpace(robot, scene, self_collision, margin)
+        while len(_kept) > _MOST_KEPT:
+            _kept.popitem(last=False)
+    _kept.move_to_end(key)
+    return space
 
 
 @lru_cache(maxsize=64)

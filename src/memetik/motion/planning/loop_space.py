@@ -23,6 +23,10 @@ class LoopSpace(OpenSpace):
         super().__init__(inner.robot)
         self.inner, self.follower = inner, follower
 
+    @property
+    def is_open(self) -> bool:
+        return self.inner.is_open
+
     def is_free(self, q: np.ndarray) -> bool:
         return self.inner.is_free(q)
 
@@ -45,7 +49,9 @@ class LoopSpace(OpenSpace):
     def states(self, q: np.ndarray, spread: np.ndarray) -> np.ndarray:
         return self.inner.states(q, spread)
 
-    def search_path(self, request: _core.PathRequest, stop: _core.StopFlag | None = None) -> _core.PathResult:
+    def search_path(
+        self, request: _core.PathRequest, stop: _core.StopFlag | None = None, held: _core.HeldGoals | None = None
+    ) -> _core.PathResult:
         start, goals, dof = np.array(request.start), np.array(request.goals), self.robot.dof
         rows = np.vstack([start, goals.reshape(-1, dof)])
         wide = np.array(request.upper) > np.array(request.lower)
@@ -69,7 +75,9 @@ class LoopSpace(OpenSpace):
             return found.replace(end=_core.PlannerEnd.unproved)  # pyright: ignore[reportUnknownMemberType]
         return found.replace(points=np.ascontiguousarray(points))  # pyright: ignore[reportUnknownMemberType]
 
-    def search_exactly(self, request: _core.PathRequest, stop: _core.StopFlag | None = None) -> _core.PathResult:
+    def search_exactly(
+        self, request: _core.PathRequest, stop: _core.StopFlag | None = None, held: _core.HeldGoals | None = None
+    ) -> _core.PathResult:
         return self.search_path(request, stop)
 
     def shorten_path(self, request: _core.ShortcutRequest) -> np.ndarray:

@@ -18,6 +18,7 @@ import numpy as np
 from memetik import _core
 from memetik.errors import InvalidInputError, suggest
 from memetik.motion.planning.free_space import OpenSpace
+from memetik.motion.planning.held_space import HeldSpace
 from memetik.motion.timing.limits import own_limits
 from memetik.robot.loop_motion import loop_follower
 
@@ -151,6 +152,8 @@ def find_path(
     runs = {name: _planner(name) for name in names}
     if loop_follower(space.robot) is not None and any(name.lower().startswith("ompl:") for name in names):
         raise InvalidInputError("OMPL's planners do not hold closed loops; 'rrtconnect' and 'sbl' do.")
+    if isinstance(space, HeldSpace) and any(name.lower() != "rrtconnect" for name in names):
+        raise InvalidInputError("goals along a motion are held by the planner 'rrtconnect' alone.")
     problem = _problem(space, start, wanted)
     options = PathOptions(begin + timeout, rng, smooth, choose, stop)
     result = _search(problem, runs, wanted.more, options)

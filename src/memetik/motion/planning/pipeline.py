@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,8 +20,9 @@ from numpy.typing import ArrayLike
 from memetik._core import StopFlag
 from memetik.errors import InvalidInputError
 from memetik.goals.base import Goal
-from memetik.motion.planning.free_space import CheckerSpace, LiveSpace, OpenSpace, SceneLike, without_loops
+from memetik.motion.planning.free_space import CheckerSpace, OpenSpace, SceneLike, kept_space, without_loops
 from memetik.motion.planning.goal_configurations import find_configurations
+from memetik.motion.planning.held_space import HeldGoals, HeldSpace
 from memetik.motion.planning.paths import GoalSet, find_path
 from memetik.motion.planning.plan import Plan, PlanConditions
 from memetik.motion.planning.way_out import way_out
@@ -83,6 +83,7 @@ class Planner:
             planner to configurations that are given to `plan` instead.
     scene   an mk.Scene, seen as it is at each call, any object with collides(q), or None.
     self_collision, margin, fixed   as for mk.Problem; the robot must not touch itself unless told otherwise.
+    along   goals that hold along the whole motion, to their own tolerances: a cup stays upright, two hands on a box.
     """
 
     def __init__(
@@ -94,18 +95,23 @@ class Planner:
         self_collision: bool = True,
         margin: float = 0.0,
         fixed: Fixed = None,
+        along: Goal | Iterable[Goal] | None = None,
     ):
+        self.held = HeldGoals(robot, along, fixed) if along else None
         self.robot, self.scene, self.self_collision, self.margin = robot, scene, self_collision, margin
-        self._live_space = _kept_space(robot, scene, self_collision, margin)
+        self._live_space = kept_space(robot, scene, self_collision, margin)
         self.problem: Problem | None = None
         if goals is not None:
+            if self.held is not None:
+                goals = [*([goals] if isinstance(goals, Goal) else goals), *self.held.goals]
             self.problem = Problem(robot, goals, scene=scene, self_collision=self_collision, margin=margin, fixed=fixed)
             self._live_space.collision_context = self.problem.collision_context
 
     @property
     def space(self) -> OpenSpace:
         """The free space, in the scene as it is now."""
-        return self._live_space.current
+        space = self._live_space.current
+        return space if self.held is None else HeldSpace(space, self.held)
 
     def plan(
         self,
@@ -149,7 +155,8 @@ class Planner:
             raise InvalidInputError(f"a motion has one start of shape ({robot.dof},), not {q.shape}.")
         timeouts = {"configurations": ik_timeout, "path": path_timeout, "timing": timing_timeout}
         settings = _Settings(candidates, method, planner, timing, choose, timeouts, limits, rng, stop)
-        conditions = PlanConditions(limits, self.scene, self.self_collision, self.margin, rng)
+        along = () if self.held is None else self.held.goals
+        conditions = PlanConditions(limits, self.scene, self.self_collision, self.margin, rng, along)
         run = _Run(self, Plan(robot, q, conditions=conditions), targets, goal, settings)
         run.run()
         return run.plan
@@ -248,8 +255,12 @@ class _Run:
         if closed is None:
             return self._fail("start", "start opens loops", self._open_loops("At the start", plan.start))
         self.begin = plan.start = closed
+        misses = self.space.misses(plan.start)
+        if misses:
+            return self._fail("start", "start leaves goals", f"At the start {misses}")
         if not self.space.is_free(plan.start):
-            out = way_out(self.space, plan.start, self.settings.rng)
+            held = isinstance(self.space, HeldSpace)
+            out = None if held else way_out(self.space, plan.start, self.settings.rng)
             if out is None:
                 return self._fail("start", "start in collision", self._collision("At the start", plan.start))
             self.begin = out
@@ -273,6 +284,8 @@ class _Run:
                 failure = "goal outside limits", f"At the goal {outside}"
             elif q is None:
                 failure = "goal opens loops", self._open_loops("At the goal", given)
+            elif misses := self.space.misses(q):
+                failure = "goal leaves goals", f"At the goal {misses}"
             elif not self.space.is_free(q):
                 failure = "goal in collision", self._collision("At the goal", q)
             else:
@@ -373,7 +386,7 @@ class _Run:
                 plan.path[left:],
                 method=self.settings.timing,
                 limits=limits,
-                space=None if type(without_loops(self.space)) is OpenSpace else self.space,
+                space=None if self.space.is_open else self.space,
                 timeout=self.settings.timeouts["timing"],
             )
         except TimingError as error:
@@ -401,10 +414,6 @@ class _Run:
         return False
 
 
-_MOST_KEPT = 8
-_kept: OrderedDict[tuple[Robot, int, bool, float], LiveSpace] = OrderedDict()
-
-
 def plan(
     robot: Robot,
     goals: Goal | Iterable[Goal] | Configuration,
@@ -414,6 +423,7 @@ def plan(
     self_collision: bool = True,
     margin: float = 0.0,
     fixed: Fixed = None,
+    along: Goal | Iterable[Goal] | None = None,
     **options: Unpack[PlanOptions],
 ) -> Plan:
     """Plan a collision-free, timed motion of a robot from `start` to where its goals are met.
@@ -421,6 +431,7 @@ def plan(
     goals    goals as for mk.solve, or configurations: (dof,), (K, dof) or {joint: value}.
     scene    an mk.Scene or any object with collides(q).
     start    the configuration (dof,) that it starts from, or {joint: value}; the middle of the limits by default.
+    along    goals that hold along the whole motion, to their own tolerances, and at its end.
     options  those of `Planner.plan`: planner=, timing=, candidates=, path_timeout=, velocity_scale=, rng= and so on.
 
     The plan's `success` is true only for a trajectory whose every configuration is proved free and whose limits hold at
@@ -428,7 +439,7 @@ def plan(
     """
     are_goals = _are_goals(goals)
     world: World = {"scene": scene, "self_collision": self_collision, "margin": margin}
-    planner = Planner(robot, goals if are_goals else None, **world, fixed=fixed)
+    planner = Planner(robot, goals if are_goals else None, **world, fixed=fixed, along=along)
     return planner.plan(start=start, goal=None if are_goals else cast("Configuration", goals), **options)
 
 
@@ -436,14 +447,3 @@ def _are_goals(goals: Goal | Iterable[Goal] | Configuration) -> TypeGuard[Goal |
     if isinstance(goals, Goal):
         return True
     return isinstance(goals, list | tuple) and any(isinstance(goal, Goal) for goal in cast("list[Any]", goals))
-
-
-def _kept_space(robot: Robot, scene: SceneLike, self_collision: bool, margin: float) -> LiveSpace:
-    key = (robot, id(scene), self_collision, margin)
-    space = _kept.get(key)
-    if space is None or space.scene is not scene:
-        space = _kept[key] = LiveSpace(robot, scene, self_collision, margin)
-        while len(_kept) > _MOST_KEPT:
-            _kept.popitem(last=False)
-    _kept.move_to_end(key)
-    return space

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from memetik.goals.base import Goal
     from memetik.motion.planning.free_space import SceneLike
     from memetik.motion.timing.limits import MotionLimits
     from memetik.motion.timing.trajectory import Trajectory
@@ -25,9 +26,11 @@ REASONS = (
     "goal equals start",
     "start outside limits",
     "start opens loops",
+    "start leaves goals",
     "start in collision",
     "goal outside limits",
     "goal opens loops",
+    "goal leaves goals",
     "goal in collision",
     "out of reach",
     "limits exclude it",
@@ -49,7 +52,8 @@ REASONS = (
 class PlanConditions:
     """What a plan was made under. Execution, recovery and new plans on the way keep to it.
 
-    limits holds the speed that was asked for: velocity_scale and acceleration_scale are in it.
+    limits holds the speed that was asked for: velocity_scale and acceleration_scale are in it; along are the goals that
+    hold along the motion.
     """
 
     limits: MotionLimits
@@ -57,6 +61,7 @@ class PlanConditions:
     self_collision: bool = True
     margin: float = 0.0
     rng: int = 0
+    along: tuple[Goal, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -139,6 +144,7 @@ class Plan:
         TimingError where the rate is too low for that."""
         from memetik.errors import InvalidInputError
         from memetik.motion.planning.free_space import space_for
+        from memetik.motion.planning.held_space import HeldGoals
         from memetik.motion.planning.proofs import certify
         from memetik.motion.timing.timing import TimingError
 
@@ -151,6 +157,12 @@ class Plan:
             if not proof.free:
                 touching = f": {' and '.join(proof.pair)} come too near" if proof.pair else ""
                 raise TimingError(f"points at {rate:g} Hz cannot be proved free{touching}; take a higher rate.")
+            if made.along:
+                off = HeldGoals(self.robot, made.along).deviations(
+                    sampled.at(np.linspace(0.0, sampled.duration, int(1000.0 * sampled.duration) + 2))
+                )
+                if off.max() > 1.0:
+                    raise TimingError(f"points at {rate:g} Hz leave the goals along the way; take a higher rate.")
         return sampled
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError, MemetikError, suggest
 from memetik.motion.planning.free_space import OpenSpace, without_loops
+from memetik.motion.planning.held_space import HeldSpace
 from memetik.motion.planning.proofs import certify
 from memetik.motion.timing.limits import MotionLimits
 from memetik.motion.timing.loop_timing import with_closed_loops
@@ -111,7 +112,16 @@ def time_path(
 
 
 def _made(request: TimingRequest, method: Callable[[TimingRequest], Trajectory]) -> Trajectory:
-    """By a method; where closed loops move, with the passive joints closed at all times, and proved free so."""
+    """By a method; where closed loops move, with the passive joints closed at all times, and proved free so; where
+    goals are held, with as many points as they need."""
+    if isinstance(request.space, HeldSpace):
+        if method is _method("ruckig"):
+            raise InvalidInputError(
+                "method 'ruckig' stops at every point; held goals need 'blends', 'spline' or 'toppra'."
+            )
+        from memetik.motion.timing.held_timing import held_timing
+
+        return held_timing(request, request.space, method)
     follower, space = loop_follower(request.robot), without_loops(request.space)
     request = replace(request, space=space)
     if follower is None or not follower.moves_loops(request.points):
