@@ -124,6 +124,28 @@ def test_pairs_that_are_never_near_are_far_apart_in_other_configurations_too():
     assert not any(counts[pair] for pair in never)
 
 
+def test_pairs_kept_on_disk_are_found_anew_where_a_mesh_file_changes(tmp_path, monkeypatch):
+    monkeypatch.setenv("MEMETIK_CACHE", str(tmp_path / "cache"))
+    small = "v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nv 0 0 0.1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
+    links = "".join(
+        f'<link name="{name}"><collision><geometry><mesh filename="{mesh}.obj"/></geometry></collision></link>'
+        for name, mesh in (("a", "first"), ("b", "other"), ("c", "other"))
+    )
+    joints = "".join(
+        f'<joint name="j{parent}" type="revolute"><parent link="{parent}"/><child link="{child}"/>'
+        '<origin xyz="0 0 1"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>'
+        for parent, child in (("a", "b"), ("b", "c"))
+    )
+    (tmp_path / "arm.urdf").write_text(f'<robot name="arm">{links}{joints}</robot>')
+    for size, expected in ((1, False), (50, True), (1, False)):
+        for name in ("first", "other"):
+            large = size if name == "first" else 1
+            (tmp_path / f"{name}.obj").write_text(small.replace("0.1", str(0.1 * large)))
+        for _ in range(2):  # made, and taken from the disk
+            default_pairs.cache_clear()
+            assert (("a", "c") in default_pairs(load_robot(tmp_path / "arm.urdf"))) == expected
+
+
 @pytest.mark.parametrize("name", ["panda", "ur10"])
 def test_without_coal_the_fast_model_is_sure_of_what_it_says(name, monkeypatch):
     robot = load_robot(name)

@@ -543,3 +543,26 @@ def values_of(robot, model, qpos):
             named[joint.name] = (qpos[address],)
     ordered = [joint for joint in robot.description.joints if joint.axes]
     return np.array([value for joint in ordered for value in named[joint.name]])
+
+
+@pytest.mark.parametrize("separator", ["o", "g", "usemtl"])
+@pytest.mark.parametrize("rule", ["legacy", "exact", "convex", "shell"])
+def test_an_obj_of_several_objects_weighs_what_mujoco_says(tmp_path, separator, rule):
+    lines: list[str] = []
+    for part, (x, size) in enumerate([(0.0, 1.0), (2.0, 0.5)]):
+        corners = [(x + size * i, size * j, size * k) for i in (0, 1) for j in (0, 1) for k in (0, 1)]
+        quads = [(1, 2, 4, 3), (5, 7, 8, 6), (1, 5, 6, 2), (3, 4, 8, 7), (1, 3, 7, 5), (2, 6, 8, 4)]
+        lines.append(f"{separator} part{part}")
+        lines += [f"v {a} {b} {c}" for a, b, c in corners]
+        lines += ["f " + " ".join(str(8 * part + corner) for corner in quad) for quad in quads]
+    (tmp_path / "parts.obj").write_text("\n".join(lines))
+    path = tmp_path / "model.xml"
+    path.write_text(f"""
+    <mujoco>
+      <asset><mesh name="parts" file="parts.obj" inertia="{rule}"/></asset>
+      <worldbody><body name="b"><freejoint/><geom type="mesh" mesh="parts"/></body></worldbody>
+    </mujoco>""")
+    robot, model = Robot(load_description(path)), mujoco.MjModel.from_xml_path(str(path))
+    inertial = robot.link("b").inertial
+    assert inertial.mass == pytest.approx(model.body_mass[1], rel=1e-6)
+    np.testing.assert_allclose(inertial.com, model.body_ipos[1], atol=1e-6)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memetik.errors import MissingExtraError, UnknownNameError
+from memetik.geometry.shapes import Mesh
 from memetik.scene.scene import SceneSnapshot
 from memetik.scene.scene_object import ordered_pair
 
@@ -194,10 +196,14 @@ def pairs_always_within(robot: Robot, margin: float) -> Pairs:
 def _always_colliding(robot: Robot, allowed: Pairs, distance: float) -> Pairs:
     from memetik.collision.exact import CollisionModel
 
-    q = robot.random(0, DEFAULT_SAMPLES)
-    try:
+    def find() -> Pairs:
+        q = robot.random(0, DEFAULT_SAMPLES)
         return CollisionModel(robot, None, allowed=allowed, padding=0.5 * distance).always_colliding(q)
+
+    try:
+        return _kept_pairs("always", robot, (distance, DEFAULT_SAMPLES), allowed, find)
     except MissingExtraError:
+        q = robot.random(0, DEFAULT_SAMPLES)
         return count_collisions(robot, q, allowed=allowed, padding=0.5 * distance).always
 
 
@@ -208,15 +214,36 @@ def pairs_never_within(robot: Robot, distance: float) -> Pairs:
     A search may leave them out; what certifies its answers may not. Kept on disk; by exact geometry only.
     """
     from memetik.collision.exact import CollisionModel
+
+    allowed = default_pairs(robot)
+
+    def find() -> Pairs:
+        model = CollisionModel(robot, None, allowed=allowed, padding=0.5 * distance)
+        counts = model.count_collisions(robot.random(1, NEVER_SAMPLES))
+        return frozenset(pair for pair, count in counts.items() if count == 0)
+
+    return _kept_pairs("never", robot, (distance, NEVER_SAMPLES), allowed, find)
+
+
+def _kept_pairs(
+    kind: str, robot: Robot, numbers: tuple[float, ...], allowed: Pairs, find: Callable[[], Pairs]
+) -> Pairs:
+    """Pairs that are kept on disk by all that they depend on: the description, its mesh files, numbers, other pairs."""
     from memetik.geometry import cache
     from memetik.robot.description_digest import digest
 
-    key = cache.digest([digest(robot.description).hex(), distance, NEVER_SAMPLES])
-    kept = cache.load("never", key)
+    parts = [digest(robot.description).hex(), numbers, str(sorted(allowed)), _mesh_files(robot)]
+    key = cache.digest(parts)
+    kept = cache.load(kind, key)
     if kept is None:
-        model = CollisionModel(robot, None, allowed=default_pairs(robot), padding=0.5 * distance)
-        counts = model.count_collisions(robot.random(1, NEVER_SAMPLES))
-        never = sorted(pair for pair, count in counts.items() if count == 0)
-        kept = {"pairs": np.array(never, dtype=str).reshape(-1, 2)}
-        cache.store("never", key, kept)
+        kept = {"pairs": np.array(sorted(find()), dtype=str).reshape(-1, 2)}
+        cache.store(kind, key, kept)
     return frozenset((str(first), str(second)) for first, second in kept["pairs"])
+
+
+def _mesh_files(robot: Robot) -> str:
+    """What changes when a mesh file of the robot's collision geometry does."""
+    shapes = (geometry.shape for link in robot.description.links for geometry in link.collisions)
+    paths = sorted({shape.path for shape in shapes if isinstance(shape, Mesh) and shape.path is not None})
+    states = [os.stat(path) for path in paths if os.path.exists(path)]
+    return str([(state.st_size, state.st_mtime_ns) for state in states])

@@ -75,6 +75,18 @@ def read_mesh(source: Source, *, scale: Scale = None) -> tuple[TriangleMesh, Mes
     return found
 
 
+def load_first_object(path: str, scale: tuple[float, float, float]) -> TriangleMesh:
+    """The mesh in a file, of an OBJ file with several objects the first alone."""
+    if not path.lower().endswith(".obj"):
+        return load_mesh(path, scale=scale)
+    from memetik.geometry.formats import obj
+
+    _status(path, MESH_FORMATS)
+    what = f"the mesh file {os.path.basename(path)!r}"
+    with np.errstate(all="ignore"):  # numbers that are not finite are refused at the end
+        return clean_mesh(obj.read_mesh(obj.first_object(_bytes(path)), what), what, scale)[0]
+
+
 def load_points(path: str | os.PathLike[str]) -> np.ndarray:
     """The points (N, 3) of a PLY or PCD file; points that are not finite are left out."""
     points, what = _points(path, normals=False)

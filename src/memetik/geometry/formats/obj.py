@@ -31,6 +31,20 @@ def read_mesh(data: bytes, what: str, _folder: str | None = None) -> RawMesh:
     return RawMesh(vertices, groups)
 
 
+def first_object(data: bytes) -> bytes:
+    """An OBJ file with all of its vertices, but only the faces of its first object or group that has any."""
+    kept: list[bytes] = []
+    has_faces = False
+    lines = iter(data.splitlines(keepends=True))
+    for line in lines:
+        word = line.split(maxsplit=1)[:1]
+        if has_faces and word in ([b"o"], [b"g"]):
+            break
+        has_faces = has_faces or word == [b"f"]
+        kept.append(line)
+    return b"".join([*kept, *(line for line in lines if line.split(maxsplit=1)[:1] == [b"v"])])
+
+
 def _face(words: list[bytes], vertices_so_far: int, what: str) -> list[int]:
     corners: list[int] = []
     for word in words:

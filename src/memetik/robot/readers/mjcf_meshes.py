@@ -14,7 +14,7 @@ from memetik.files.xml_tree import Element
 from memetik.geometry import inertia
 from memetik.geometry.hulls import convex_hull
 from memetik.geometry.inertia import Solid
-from memetik.geometry.mesh_files import load_mesh
+from memetik.geometry.mesh_files import load_first_object, load_mesh
 from memetik.geometry.shapes import Mesh, TriangleMesh
 from memetik.geometry.transforms import pose, rotation_from_quaternion
 from memetik.robot.readers.mesh_paths import MeshFinder
@@ -165,8 +165,12 @@ def _sizes_around(kind: str, half: np.ndarray) -> tuple[float, ...]:
 def _solid_of_file(
     path: str, scale: tuple[float, float, float], rule: inertia.MeshRule, _changed: float
 ) -> Solid | None:
-    """Kept by file. `_changed`, the file's time of change, keeps remembered results from outliving the file."""
-    return inertia.mesh_solid(load_mesh(path, scale=scale), rule)
+    """Kept by file. `_changed`, the file's time of change, keeps remembered results from outliving the file.
+
+    MuJoCo weighs the first object of an OBJ file, but collides with, and takes the convex hull of, all of them.
+    """
+    mesh = load_mesh(path, scale=scale) if rule == "convex" else load_first_object(path, scale)
+    return inertia.mesh_solid(mesh, rule)
 
 
 def _quaternion_rotation(element: Element, attribute: str) -> np.ndarray:

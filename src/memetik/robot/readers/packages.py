@@ -130,9 +130,10 @@ class PackageFinder:
 
     def _above(self, package: str) -> Iterator[str]:
         home = os.path.expanduser("~")
+        homes = (home, os.path.realpath(home))
         for parent, stated in self._stated_above.items():
             # Folders right below the root (/etc, /home) and the user's own are nobody's package by their name.
-            by_name = parent not in (home, os.path.realpath(home)) and os.path.dirname(os.path.dirname(parent)) != "/"
+            by_name = parent not in homes and os.path.dirname(os.path.dirname(parent)) != "/"
             if stated == package or (stated is None and by_name and os.path.basename(parent) == package):
                 yield parent
 
