@@ -566,3 +566,30 @@ def test_an_obj_of_several_objects_weighs_what_mujoco_says(tmp_path, separator, 
     inertial = robot.link("b").inertial
     assert inertial.mass == pytest.approx(model.body_mass[1], rel=1e-6)
     np.testing.assert_allclose(inertial.com, model.body_ipos[1], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("places", "folder"),
+    [
+        (("mesh.obj", "parts/mesh.obj"), None),
+        (("parts/mesh.obj", "meshes/mesh.obj"), "meshes"),
+        (("meshes/mesh.obj", "parts/meshes/mesh.obj"), "meshes"),
+        (("parts/mesh.obj",), None),
+    ],
+)
+def test_meshes_of_included_files_are_found_where_mujoco_finds_them(tmp_path, places, folder):
+    for number, place in enumerate(places, 1):
+        vertices = "".join(f"v {number * x} {y} {z}\n" for x, y, z in [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)])
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text(vertices + "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    (tmp_path / "parts" / "assets.xml").parent.mkdir(exist_ok=True)
+    (tmp_path / "parts" / "assets.xml").write_text(
+        '<mujocoinclude><asset><mesh name="m" file="mesh.obj"/></asset></mujocoinclude>'
+    )
+    compiler = f'<compiler meshdir="{folder}"/>' if folder else ""
+    path = tmp_path / "model.xml"
+    path.write_text(f"""
+    <mujoco>{compiler}<include file="parts/assets.xml"/>
+      <worldbody><body name="b"><freejoint/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>""")
+    model = mujoco.MjModel.from_xml_path(str(path))
+    assert Robot(load_description(path)).mass == pytest.approx(model.body_mass[1], rel=1e-6)

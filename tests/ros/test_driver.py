@@ -15,6 +15,7 @@ import pytest
 from test_dds import DOMAIN, until
 
 import memetik as mk
+from memetik.ros.pieces import piece
 from memetik.ros.transports.choice import open_transport
 
 pytest.importorskip("mujoco")
@@ -122,8 +123,48 @@ def test_a_controller_that_dies_ends_the_execution_with_a_reason(robot: mk.Robot
         handle = mk.execute(plan, driver, tolerance=0.3, goal_tolerance=0.02)
         time.sleep(0.3 * plan.duration)
         os.kill(process.pid, signal.SIGKILL)
-        with pytest.raises(mk.DriverError, match="silent"):
+        with pytest.raises(mk.DriverError, match=r"silent.*last heard of at panda_joint1"):
             handle.result(20.0)
+
+
+def test_pieces_are_the_trajectory_and_end_at_rest_on_its_way(robot: mk.Robot):
+    q = robot.state("ready")
+    trajectory = mk.plan(robot, goal_of(robot, q), start=q, velocity_scale=0.4).trajectory
+    assert trajectory is not None
+    most = robot.acceleration
+    for at in np.linspace(0.0, 0.9 * trajectory.duration, 7):
+        part = piece(trajectory, at, 0.3, most)
+        inside = np.linspace(0.0, min(0.3, trajectory.duration - at), 50)
+        np.testing.assert_allclose(part.at(inside), trajectory.at(at + inside), atol=3e-4)
+        np.testing.assert_allclose(part.velocity(part.duration), 0.0, atol=1e-9)
+        assert part.peaks(1).max() <= 1.05 * trajectory.peaks(1).max()
+        way = trajectory.at(np.linspace(at, trajectory.duration, 4000))
+        off = np.abs(part.at(np.linspace(0.0, part.duration, 60))[:, None] - way[None]).max(axis=2).min(axis=1)
+        assert off.max() < 2e-3
+
+
+def test_with_a_horizon_the_arm_stands_soon_after_its_driver_is_gone(robot: mk.Robot, controller: Start):
+    controller()
+    with open_transport("driver", "dds", domain=DOMAIN) as transport:
+        driver = mk.RosDriver("arm_controller", robot=robot, transport=transport, horizon=0.4)
+        assert driver.by == "topic"
+        q = robot.clip(driver.state().q)
+        plan = mk.plan(robot, goal_of(robot, q), start=q, velocity_scale=0.2)
+        assert plan.trajectory is not None
+        driver.send(plan.trajectory)
+        assert until(lambda: float(np.abs(driver.state().q - q).max()) > 0.1)
+        driver._horizon = None
+        driver._trajectory = None  # nothing is renewed any more, as when the program has died
+        gone = driver.state().q
+        assert until(lambda: float(np.abs(driver.state().velocity).max()) < 1e-3)
+        rest = driver.state().q
+        assert np.abs(rest - plan.trajectory.end).max() > 0.05
+        assert np.abs(rest - gone).max() < 0.3
+
+
+def test_a_horizon_goes_with_the_topic(robot: mk.Robot):
+    with pytest.raises(mk.errors.InvalidInputError, match="horizon"):
+        mk.RosDriver("arm_controller", robot=robot, by="action", horizon=0.5)
 
 
 def test_nobody_there_is_said(robot: mk.Robot):

@@ -6,6 +6,7 @@ with mk.RosDriver("arm_controller", robot=robot) as driver:
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from memetik.motion.timing.trajectory import Trajectory
 from memetik.robot.robot import Robot
 from memetik.ros import conversions
 from memetik.ros.messages import message_class
+from memetik.ros.pieces import braking, piece
 from memetik.ros.transports.action import STATUS_NAMES, ActionClient, Goal
 from memetik.ros.transports.base import STREAM, RosTransport, TransportError
 from memetik.ros.transports.choice import open_transport
@@ -27,8 +29,13 @@ from memetik.ros.transports.choice import open_transport
 ACTION = "control_msgs/action/FollowJointTrajectory"
 _ERRORS = {-1: "invalid goal", -2: "invalid joints", -3: "old header timestamp", -4: "path tolerance violated",
            -5: "goal tolerance violated"}  # fmt: skip
-_BRAKING_POINTS = 20
 _DEFAULT_ACCELERATION = 5.0
+_RENEWED = 0.25
+"""The part of the horizon after which a piece is followed by the next."""
+_STATE_PERIOD = 0.1
+"""Seconds between states of a slow controller."""
+
+logger = logging.getLogger(__name__)
 
 
 class RosDriver(AbstractContextManager["RosDriver"]):
@@ -43,6 +50,10 @@ class RosDriver(AbstractContextManager["RosDriver"]):
     start_tolerance  how far the arm may be from where a trajectory starts, radians or metres.
     goal_time        seconds after a trajectory's end within which the controller has to be at its goal.
     stale            seconds after which a state that is not renewed is an error.
+    horizon          seconds of motion that the controller is given at a time, with an end at rest, renewed in time.
+                     Where this program dies or the connection breaks, the arm comes to rest on its way after so long.
+                     None: whole trajectories, which the controller follows to their end whatever happens here. By
+                     the topic only; the clocks of both sides must agree.
     """
 
     most_points: int | None = None
@@ -60,9 +71,14 @@ class RosDriver(AbstractContextManager["RosDriver"]):
         goal_time: float = 1.0,
         stale: float = 1.0,
         timeout: float = 10.0,
+        horizon: float | None = None,
     ):
         if by not in ("auto", "action", "topic"):
             raise InvalidInputError(f"by= is 'auto', 'action' or 'topic', not {by!r}.")
+        if horizon is not None and (by == "action" or not 0.05 <= horizon <= 60.0):
+            raise InvalidInputError("horizon= is in seconds, from 0.05 to 60, and goes with by='topic'.")
+        by = "topic" if horizon is not None else by
+        self._horizon, self._sending = horizon, threading.RLock()
         self.controller, self.robot = "/" + controller.strip("/"), robot
         self._start_tolerance, self._goal_time, self._stale = start_tolerance, goal_time, stale
         self._lock, self._arrived = threading.Lock(), threading.Event()
@@ -124,16 +140,21 @@ class RosDriver(AbstractContextManager["RosDriver"]):
     def send(self, trajectory: Trajectory) -> None:
         """Begin to follow a trajectory; its start and its limits are checked first."""
         self._check(trajectory)
-        with self._lock:
-            self._trajectory, self._followed, self.message = trajectory, 0.0, ""
-        self._command(trajectory)
+        with self._sending:
+            with self._lock:
+                self._trajectory, self._followed, self.message = trajectory, 0.0, ""
+            if self._horizon is None:
+                self._command(trajectory)
+                return
+            self._sent = time.monotonic()
+            threading.Thread(target=self._renew, args=(trajectory, time.time_ns()), daemon=True).start()
 
     def state(self) -> DriverState:
         """Where the arm is, as /joint_states said last."""
         with self._lock:
             age = time.monotonic() - self._heard
             if age > self._stale:
-                raise DriverError(f"/joint_states has been silent for {age:.2f} s; the arm may have stopped anywhere.")
+                raise DriverError(self._last_heard(age))
             q = np.array([self._positions[name] for name in self.joint_names])
             velocity = np.array([self._velocities.get(name, 0.0) for name in self.joint_names])
             trajectory, goal = self._trajectory, self._goal
@@ -158,10 +179,11 @@ class RosDriver(AbstractContextManager["RosDriver"]):
             trajectory = self._trajectory
         if trajectory is None or not state.moving:
             return
-        stopping = self._braking(trajectory, state.time)
-        with self._lock:
-            self._trajectory, self._followed = stopping, 0.0
-        self._command(stopping, skip_first=True)
+        stopping = braking(trajectory, state.time, self._accelerations(trajectory))
+        with self._sending:
+            with self._lock:
+                self._trajectory, self._followed = stopping, 0.0
+            self._command(stopping, skip_first=True)
 
     def close(self) -> None:
         """Leave the graph; a trajectory under way goes on to its end."""
@@ -207,20 +229,44 @@ class RosDriver(AbstractContextManager["RosDriver"]):
                     f"{STATUS_NAMES.get(status, f'status {status}')}: {reason}. {result.error_string}".strip()
                 )
 
-    def _braking(self, trajectory: Trajectory, at: float) -> Trajectory:
-        """The trajectory on which the time of the way slows down until it stands."""
-        robot = self.robot
-        speed = np.abs(trajectory.velocity(at))
-        most = np.full(len(speed), _DEFAULT_ACCELERATION)
-        if robot is not None:
-            own = np.array([robot.acceleration[robot.joint_index(name)] for name in trajectory.joint_names])
-            most = np.where(np.isfinite(own), own, most)
-        seconds = max(float((speed / most).max()), 0.02)
-        since = np.linspace(0.0, seconds, _BRAKING_POINTS + 1)
-        when = np.minimum(at + since - since**2 / (2.0 * seconds), trajectory.duration)
-        rates = (1.0 - since / seconds)[:, None] * trajectory.velocity(when)
-        rates[when >= trajectory.duration] = 0.0
-        return Trajectory.from_points(trajectory.joint_names, since, trajectory.at(when), rates)
+    def _renew(self, trajectory: Trajectory, began: int) -> None:
+        """Send piece after piece, on one clock, until the trajectory ends or another one takes its place.
+
+        Where the arm is not heard of, or a piece would come after the one before has ended, none is sent any more: the
+        arm brakes on its way, and must not jump to where it would have been.
+        """
+        assert self._horizon is not None
+        most, last = self._accelerations(trajectory), 0.0
+        while True:
+            with self._sending:
+                now = time.monotonic()
+                at = now - self._sent
+                if self._trajectory is not trajectory or at >= trajectory.duration:
+                    return
+                if at - last > 0.8 * self._horizon or now - self._heard > 0.5 * self._horizon + _STATE_PERIOD:
+                    self.message = "the pieces of the trajectory could not be sent in time: the arm brakes on its way."
+                    logger.warning("%s", self.message)
+                    return
+                message = conversions.trajectory_message(piece(trajectory, at, self._horizon, most), "", began)
+                for point in message.points:
+                    point.time_from_start = conversions.duration(at + conversions.seconds_of(point.time_from_start))
+                message.points = message.points[1:]
+                self._commands.publish(message)
+                last = at
+            if at + self._horizon >= trajectory.duration:
+                return
+            time.sleep(_RENEWED * self._horizon)
+
+    def _accelerations(self, trajectory: Trajectory) -> np.ndarray:
+        most = np.full(trajectory.dof, _DEFAULT_ACCELERATION)
+        if self.robot is None:
+            return most
+        own = np.array([self.robot.acceleration[self.robot.joint_index(name)] for name in trajectory.joint_names])
+        return np.where(np.isfinite(own), own, most)
+
+    def _last_heard(self, age: float) -> str:
+        where = ", ".join(f"{name} {self._positions[name]:.4f}" for name in self.joint_names)
+        return f"/joint_states has been silent for {age:.2f} s; the arm was last heard of at {where}."
 
     def _check(self, trajectory: Trajectory) -> None:
         if not isinstance(trajectory, Trajectory):  # pyright: ignore[reportUnnecessaryIsInstance]

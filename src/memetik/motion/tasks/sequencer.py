@@ -18,7 +18,7 @@ import numpy as np
 from memetik.collision.exact import CollisionModel
 from memetik.errors import InvalidInputError, MemetikError
 from memetik.geometry.transforms import inverse, transform
-from memetik.motion.execution.driver import Driver, ExactDriver, SimulatedDriver, wait
+from memetik.motion.execution.driver import Driver, DriverError, ExactDriver, SimulatedDriver, wait
 from memetik.motion.execution.execute import execute
 from memetik.motion.execution.handle import Execution
 from memetik.motion.execution.simulation import Simulation
@@ -93,7 +93,8 @@ class Sequencer:
                     reports.append(report)
                     if watch is not None:
                         watch(report)
-        except TaskError as error:
+        except (TaskError, DriverError) as found:
+            error = found if isinstance(found, TaskError) else TaskError("driver", str(found))
             message = str(error)
             reports.append(StepReport(error.label, False, message=message))
             if watch is not None:

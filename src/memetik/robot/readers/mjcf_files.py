@@ -11,9 +11,12 @@ import os
 from collections.abc import Iterator, Mapping
 
 from memetik.files.xml_tree import MAX_BYTES, Element, parse_xml
-from memetik.robot.readers.mesh_paths import SearchPath
+from memetik.robot.readers.packages import SearchPath
 
 MAX_FILES = 100
+BESIDE = " beside"
+"""The attribute, which no file can have, for the path of an asset beside the included file that names it."""
+_ASSETS = ("mesh", "hfield", "texture", "skin")
 _FOLDERS_UP = 2
 _MAX_PARENTS = 40
 
@@ -48,6 +51,8 @@ class SourceFiles:
         waiting = [(root, own)]
         while waiting:
             element, folder = waiting.pop()
+            if element.tag in _ASSETS and own and folder and folder != own:
+                _note_place(element, folder)
             children: list[tuple[Element, str | None]] = [(child, folder) for child in element.children]
             while any(child.tag == "include" for child, _ in children):
                 children = [entry for pair in children for entry in self._included(pair, own, seen)]
@@ -96,6 +101,15 @@ def package_root(folder: str) -> str:
     for _ in range(_FOLDERS_UP):
         folder = os.path.dirname(folder)
     return folder
+
+
+def _note_place(element: Element, folder: str) -> None:
+    """Where a file that an included file names lies beside that: MuJoCo takes it where its usual place is empty."""
+    name = element.attributes.get("file", "").replace("\\", "/")
+    if name and not os.path.isabs(name) and "\0" not in name:
+        path = os.path.normpath(os.path.join(folder, name))
+        if os.path.isfile(path):
+            element.attributes[BESIDE] = path
 
 
 def _is_below(path: str, root: str) -> bool:

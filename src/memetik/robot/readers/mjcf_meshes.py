@@ -18,6 +18,7 @@ from memetik.geometry.mesh_files import load_first_object, load_mesh
 from memetik.geometry.shapes import Mesh, TriangleMesh
 from memetik.geometry.transforms import pose, rotation_from_quaternion
 from memetik.robot.readers.mesh_paths import MeshFinder
+from memetik.robot.readers.mjcf_files import BESIDE
 from memetik.robot.readers.mjcf_settings import Settings
 
 
@@ -76,7 +77,7 @@ class MeshAssets:
         if rule not in ("legacy", "exact", "convex", "shell"):
             raise element.error(f"{element.label} has inertia={rule!r}; legacy, exact, convex or shell is needed.")
         if "file" in element.attributes:
-            uri = self.settings.mesh_uri(element.text("file"))
+            uri = self._place(element)
             shape = Mesh(uri, self.finder.find(uri), (scale[0], scale[1], scale[2]))
             if len(set(scale)) == 1 or np.allclose(back, np.eye(3)):
                 # R^T S = S R^T, so that the result is R^T (S v - S p): a pose of the scaled mesh.
@@ -87,6 +88,11 @@ class MeshAssets:
         points = (plain.vertices - position) @ back.T * scale
         faces = plain.faces if math.prod(scale) > 0.0 else plain.faces[:, ::-1]
         return MeshAsset(TriangleMesh(points, faces, source=plain.source), np.eye(4), rule)
+
+    def _place(self, element: Element) -> str:
+        uri, beside = self.settings.mesh_uri(element.text("file")), element.attributes.get(BESIDE)
+        usual = os.path.join(self.finder.packages.folder or "", uri)
+        return beside if beside is not None and "\0" not in uri and not os.path.isfile(usual) else uri
 
 
 def _inline_mesh(element: Element) -> TriangleMesh:

@@ -154,7 +154,7 @@ class RosNode(AbstractContextManager["RosNode"]):
             self._display.publish(display_trajectory(plan.robot, plan.trajectory))
             self._markers.publish(markers.plan_markers(plan, self.link, self.world.planning_frame))
 
-    def _send_step(self, step: TrackerStep, note: str) -> None:
+    def _send_step(self, step: TrackerStep) -> None:
         robot = self.world.robot
         fixed = set(self.world.others(self.options.group))
         index = [k for k, name in enumerate(robot.joint_names) if name not in fixed]
@@ -167,10 +167,7 @@ class RosNode(AbstractContextManager["RosNode"]):
             )  # fmt: skip
             names = [robot.joint_names[k] for k in index]
             self._trajectories.publish(conversions.JointTrajectory(joint_names=names, points=[point]))
-        status = tracking_status(step, time.time_ns())
-        if note:
-            status.status[0].level, status.status[0].message = 1, f"held back: {note}"
-        self._status.publish(status)
+        self._status.publish(tracking_status(step, time.time_ns()))
 
 
 class _GraphLog(logging.Handler):

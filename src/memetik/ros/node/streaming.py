@@ -1,7 +1,7 @@
 """Streaming: targets arrive on a topic, commands go out at a fixed rate, within the robot's limits and off obstacles.
 
-In each period the tracker moves towards the target. Where the configuration in which the arm could come to rest would
-touch something, the target is held back to where the arm can stop, and the status says what is in the way.
+In each period the tracker moves towards the target. It knows the node's scene: it slides along what is in the way and
+makes no step from which it could not brake in time; the status says what changed a step.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from memetik.collision.exact import CollisionModel
 from memetik.errors import MemetikError
 from memetik.geometry.transforms import transform
 from memetik.goals.pose import Pose
@@ -21,7 +20,7 @@ from memetik.ros.conversions import pose_matrix
 from memetik.ros.messages import Message
 from memetik.ros.node.world import World
 from memetik.solve.problem import Problem
-from memetik.solve.tracker import TIME_TO_FULL_SPEED, Tracker, TrackerStep
+from memetik.solve.tracker import Tracker, TrackerStep
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +35,7 @@ class Streamer:
         self,
         world: World,
         link: str,
-        send: Callable[[TrackerStep, str], None],
+        send: Callable[[TrackerStep], None],
         *,
         rate: float = 100.0,
         margin: float = 0.01,
@@ -50,7 +49,6 @@ class Streamer:
         self._twist_time = -1.0
         self._lock, self._closing = threading.Lock(), threading.Event()
         self._thread: threading.Thread | None = None
-        self._model: CollisionModel | None = None
         self.periods = 0
         self.late = 0
         """Periods that began later than they should by more than their length."""
@@ -96,6 +94,8 @@ class Streamer:
     def _run(self) -> None:
         try:
             self._stream()
+        except MemetikError as error:  # the arm touches something already, a robot without what is needed
+            logger.error("streaming cannot begin: %s", error)
         except Exception:
             logger.exception("streaming has ended")
         finally:
@@ -105,16 +105,14 @@ class Streamer:
     def _stream(self) -> None:
         robot, period = self.world.robot, 1.0 / self.rate
         start = robot.clip(self.world.q())
-        problem = Problem(robot, [Pose(self.link)], fixed=self._fixed or None)
+        fixed = self._fixed or None
+        problem = Problem(robot, [Pose(self.link)], fixed=fixed, scene=self.world.scene, margin=self._margin)
         tracker = Tracker(problem, seed=start, dt=period, velocity_scale=self._velocity_scale)
         followed = robot.pose(self.link, start)
         due = time.monotonic()
         while not self._closing.is_set():
             followed = self._wanted(followed, robot.pose(self.link, tracker.q), period)
-            step, note = self._step(tracker, followed)
-            if note:  # the target waits where the arm can stop
-                followed = robot.pose(self.link, step.q)
-            self._send(step, note)
+            self._send(tracker.step(followed))
             self.periods += 1
             due += period
             ahead = due - time.monotonic()
@@ -139,39 +137,6 @@ class Streamer:
                     moved[:3, 3] = reached[:3, 3] + off * (0.05 / far)
                 return moved
             return followed if self._target is None else self._target
-
-    def _step(self, tracker: Tracker, target: np.ndarray) -> tuple[TrackerStep, str]:
-        """A step towards the target, or one that brakes where going on would end in a contact."""
-        before, velocity = tracker.q.copy(), tracker.velocity.copy()
-        step = tracker.step(target)
-        hit = self._contact(step.q, step.velocity)
-        if hit is None:
-            return step, ""
-        robot, dt = self.world.robot, tracker.dt
-        slower = np.sign(velocity) * np.maximum(np.abs(velocity) - self._braking() * dt, 0.0)
-        tracker.reset(robot.clip(before + slower * dt))
-        # From rest, the next step starts gently; where it would touch something again, the arm stays.
-        held = tracker.step(robot.pose(self.link, tracker.q))
-        return held, f"{hit[0]} would touch {hit[1]}"
-
-    def _braking(self) -> np.ndarray:
-        robot = self.world.robot
-        speed = np.where(np.isfinite(robot.velocity), robot.velocity, 2.0)
-        return np.where(np.isfinite(robot.acceleration), robot.acceleration, speed / TIME_TO_FULL_SPEED)
-
-    def _contact(self, q: np.ndarray, velocity: np.ndarray) -> tuple[str, str] | None:
-        """What would touch where the arm could come to rest, if anything."""
-        try:
-            if self._model is None:
-                self._model = CollisionModel(self.world.robot, self.world.scene)
-            rest = self.world.robot.clip(q + 0.5 * velocity * np.abs(velocity) / self._braking())
-            for each in (rest, q):
-                if self._model.collides(each, self._margin):
-                    return self._model.closest(each)[1]
-        except MemetikError as error:
-            logger.error("collisions cannot be checked: %s", error)
-            return "the arm", "something that cannot be checked"
-        return None
 
 
 def _rotation(vector: np.ndarray) -> np.ndarray:

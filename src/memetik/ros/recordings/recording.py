@@ -208,7 +208,9 @@ def tracking_status(step: TrackerStep, nanoseconds: int) -> Any:
     """A diagnostic_msgs/DiagnosticStatus: how far a tracker is from its target, and why."""
     status, pair = message_class("diagnostic_msgs/msg/DiagnosticStatus"), message_class("diagnostic_msgs/msg/KeyValue")
     array = message_class("diagnostic_msgs/msg/DiagnosticArray")(header=conversions.header("", nanoseconds))
-    if step.recovering:
+    if step.obstacle is not None:
+        level, text = 1, f"held back: {step.obstacle[0]} would come too near to {step.obstacle[1]}"
+    elif step.recovering:
         level, text = 1, "leaves this configuration, in which it was stuck"
     elif not step.within:
         level, text = 1, "behind its target" + (f": {', '.join(step.saturated)} at a bound" if step.saturated else "")
