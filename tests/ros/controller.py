@@ -36,7 +36,7 @@ class Controller:
 
     def __init__(self, robot: mk.Robot, transport: Any, driver: Any, abort_at: float | None = None):
         self.robot, self.transport, self.abort_at = robot, transport, abort_at
-        self.driver = driver
+        self.driver, self.behind = driver, 0.2
         self.lock = threading.Lock()
         self.goal: bytes | None = None
         self.ends: dict[bytes, tuple[int, int, str]] = {}
@@ -82,6 +82,7 @@ class Controller:
         """Positions of the first joints, to be taken at once."""
         if isinstance(self.driver, PlantDriver):
             self.driver.obey(np.array(message.data))
+            self.behind = 0.0  # one command in each period, also after a pause
 
     def send_goal(self, request: Any) -> Any:
         response = service_type(f"{ACTION}_SendGoal").Response
@@ -116,7 +117,7 @@ class Controller:
                 self.driver.wait(period)
                 state = self.driver.state()
                 self.report(state)
-            due = max(due + period, time.monotonic() - 0.2)  # what was missed for longer is lost
+            due = max(due + period, time.monotonic() - self.behind)  # what was missed for longer is lost
             time.sleep(max(due - time.monotonic(), 0.0))
 
     def report(self, state: Any) -> None:
@@ -145,7 +146,7 @@ class PlantDriver:
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(where)
         self.rest = b""
-        self.commands: deque[np.ndarray] = deque(maxlen=250)
+        self.commands: deque[np.ndarray] = deque()
         self.joint_names = robot.joint_names
         self.measured = json.loads(self.socket.makefile().readline())
         self.socket.setblocking(False)

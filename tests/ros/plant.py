@@ -44,7 +44,7 @@ class Plant:
             self.simulation = mk.Simulation(robot, scene, q=start)
         self.robot, self.loose = robot, tuple(loose)
         self.q, self.velocity = np.array(start, dtype=float), np.zeros(robot.dof)
-        self.acceleration = np.zeros(robot.dof)
+        self.acceleration, self.reference = np.zeros(robot.dof), self.q
         self.most = np.where(np.isfinite(robot.acceleration), robot.acceleration, 10.0)
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(where)
@@ -66,7 +66,7 @@ class Plant:
                 began += lag - PERIOD
             count = max(int((now - began) / self.simulation.timestep) - steps, 0)
             for _ in range(count):
-                self.simulation.command(self.q, self.velocity, self.acceleration)
+                self.follow()
                 self.simulation.step()
             steps += count
             self.tell()
@@ -74,6 +74,18 @@ class Plant:
             if tick % 5 == 0:
                 self.note(tick % 250 == 0)
             time.sleep(max(PERIOD - (time.monotonic() - now), 0.0))
+
+    def follow(self) -> None:
+        """Towards the setpoint, as drives do: where it has jumped, no faster than the joints may go."""
+        most = self.robot.velocity * self.simulation.timestep
+        gap = self.q - self.reference
+        if (np.abs(gap) > most).any():
+            change = np.clip(gap, -most, most)
+            self.reference = self.reference + change
+            self.simulation.command(self.reference, change / self.simulation.timestep)
+        else:
+            self.reference = self.q
+            self.simulation.command(self.q, self.velocity, self.acceleration)
 
     def listen(self) -> None:
         """Take the newest setpoint."""
@@ -118,7 +130,7 @@ class Plant:
 
     def note(self, everything: bool) -> None:
         row = {"t": time.time(), "q": self.simulation.q.tolist(), "v": self.simulation.velocity.tolist()}
-        row["reference"] = self.q.tolist()
+        row["reference"] = self.reference.tolist()
         if everything:
             row["objects"] = {name: self.simulation.pose(name)[:3, 3].tolist() for name in self.loose}
             row["touches"] = [[touch.first, touch.second, touch.force] for touch in self.simulation.touches[-50:]]
