@@ -164,12 +164,18 @@ def test_files_that_are_no_store_are_refused_and_left_alone(tmp_path):
         Store(newer)
 
 
+def as_before_attempts(connection, version):
+    connection.execute("ALTER TABLE results DROP COLUMN soft_cost")
+    connection.execute("DROP TABLE attempts")
+    connection.execute(f"PRAGMA user_version = {version}")
+
+
 def test_an_older_file_is_migrated_with_all_its_rows(tmp_path, random_targets):
     fill(tmp_path / "s.db", random_targets)
     connection = sqlite3.connect(tmp_path / "s.db")
     before = connection.execute("SELECT run, target, trial, status, time, q FROM results").fetchall()
     connection.execute("ALTER TABLE results DROP COLUMN generations")
-    connection.execute("PRAGMA user_version = 1")
+    as_before_attempts(connection, 1)
     connection.commit()
     connection.close()
     shutil.copy(tmp_path / "s.db", tmp_path / "old.db")
@@ -187,7 +193,7 @@ def test_answers_after_the_timeout_are_late_in_older_files_too(tmp_path, random_
     run = fill(tmp_path / "s.db", random_targets)
     connection = sqlite3.connect(tmp_path / "s.db")
     connection.execute("UPDATE results SET time = 0.105 WHERE target = 2")
-    connection.execute("PRAGMA user_version = 2")
+    as_before_attempts(connection, 2)
     connection.commit()
     connection.close()
     with Store(tmp_path / "s.db") as store:
@@ -198,7 +204,7 @@ def test_answers_after_the_timeout_are_late_in_older_files_too(tmp_path, random_
     connection = sqlite3.connect(tmp_path / "s.db")
     connection.execute("UPDATE results SET status = 'solved' WHERE target = 2")
     connection.execute("""UPDATE runs SET settings = '{"evaluations": 100}'""")
-    connection.execute("PRAGMA user_version = 2")
+    as_before_attempts(connection, 2)
     connection.commit()
     connection.close()
     with Store(tmp_path / "s.db") as store:

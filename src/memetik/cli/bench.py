@@ -67,13 +67,14 @@ class BenchOptions:
     budget: float | None = option(None, "Seconds after which no further target is begun.")
     cluster: str | None = option(None, "Run on a dask cluster: its address, or 'local'.")
     tls: Path | None = option(None, "Folder with ca.pem, cert.pem and key.pem of a cluster at tls://host:port.")
+    log: bool | None = option(None, "Keep every attempt: time, contacts, verdict; bench attempts shows them.")
     retry: bool = option(False, "Ask again where a solver hung, crashed or raised.", "--retry")
     as_json: bool = json_option()
 
     def chosen(self) -> Spec:
         """The specification with what the options change in it."""
         names = ("targets", "trials", "rejection", "reachability", "evaluations", "seed", "jobs", "memory", "grace",
-                 "budget")  # fmt: skip
+                 "budget", "log")  # fmt: skip
         chosen = (load_spec(self.spec) if self.spec else Spec()).updated(
             robots=tuple(self.robot), scenarios=tuple(self.scenario), timeouts=tuple(self.timeout),
             seedings=tuple(self.seeding), solvers=tuple(solver_spec(text) for text in self.solver),
@@ -201,6 +202,35 @@ def diff(
         ">second score ms": [f"{row.second_score * 1e3:.3g}" for row in rows],
         "~verdict": [row.verdict for row in rows],
     }, same=("robot", "scenario", *solvers, ">timeout", "seeding", ">targets"), keys=4 + len(solvers))  # fmt: skip
+
+
+@bench.command()
+def attempts(store: Path = STORE, as_json: bool = JSON_OPTION) -> None:
+    """List every attempt at every target, of runs with --log."""
+    with Store(store, must_exist=True) as opened:
+        runs = opened.runs()
+        rows = [(run, *own) for run in runs for own in opened.attempts(str(run.run))]
+    if as_json:
+        print_json("memetik.bench.attempts/1", {"attempts": [
+            {"run": str(run.run), "robot": run.robot, "scenario": run.scenario, "solver": run.label, "target": target,
+             "trial": trial, "attempt": number, **vars(one)}
+            for run, target, trial, number, one in rows
+        ]})  # fmt: skip
+        return
+    if not rows:
+        print("No run of this store kept its attempts: memetik bench run ... --log does.")
+        return
+    print_columns({
+        "robot": [run.robot for run, *_ in rows],
+        "scenario": [run.scenario for run, *_ in rows],
+        "solver": [run.label for run, *_ in rows],
+        ">target": [str(target) for _, target, *_ in rows],
+        ">trial": [str(trial) for _, _, trial, *_ in rows],
+        ">attempt": [str(number) for *_, number, _ in rows],
+        ">ms": [f"{one.time * 1e3:.3g}" for *_, one in rows],
+        "~verdict": [one.verdict for *_, one in rows],
+        "~contacts": [one.contacts for *_, one in rows],
+    }, same=("robot", "scenario"), keys=6)  # fmt: skip
 
 
 @bench.command()

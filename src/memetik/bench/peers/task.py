@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from memetik.bench.scenarios.scenario import Scenario
+from memetik.bench.scenarios.scenario import Scenario, open_goals
 from memetik.geometry.surface_points import surface_frames
 from memetik.geometry.transforms import inverse, transform
+from memetik.goals.base import HARD
 from memetik.goals.direction import AlignAxis
 from memetik.goals.pose import Pose, Position
 from memetik.robot.robot import Robot
@@ -32,6 +33,8 @@ class ChainTask:
     def __init__(self, scenario: Scenario):
         robot, link = scenario.robot, scenario.link
         self.free_spin, position_tolerance, rotation_tolerance = _pose_asked(scenario)
+        hard = [goal.priority == HARD for goal in open_goals(scenario.goals)]
+        self._asked = [k for k, counts in enumerate(hard) if counts]
         joints = [j for name in reversed((link, *robot.ancestors(link))) if (j := robot.parent_joint(name)) is not None]
         moving = [joint for joint in joints if joint.kind != "fixed"]
         for joint in moving:
@@ -62,11 +65,9 @@ class ChainTask:
         }
 
     def target(self, targets: tuple[np.ndarray, ...], rng: np.random.Generator) -> list[Any]:
-        pose = targets[0]
+        pose, *way = (targets[k] for k in self._asked)
         if self.free_spin:
-            pose = surface_frames(targets[0][None], -targets[1][None])[0] @ transform(
-                rpy=(0.0, 0.0, rng.uniform(-np.pi, np.pi))
-            )
+            pose = surface_frames(pose[None], -way[0][None])[0] @ transform(rpy=(0.0, 0.0, rng.uniform(-np.pi, np.pi)))
         return (self._to_base @ pose).tolist()
 
     def seed(self, q: np.ndarray) -> list[float]:
@@ -110,14 +111,22 @@ Task = ChainTask | WholeTask
 
 
 def _pose_asked(scenario: Scenario) -> tuple[bool, Any, Any]:
-    """Whether the spin about z is free, and the tolerances, for scenarios that ask one link for a pose."""
-    first, second = scenario.goals[0], scenario.goals[-1]
-    if len(scenario.goals) == 1 and isinstance(first, Pose):
-        return False, first.position_tolerance, first.rotation_tolerance
-    if len(scenario.goals) == 2 and isinstance(first, Position) and isinstance(second, AlignAxis):
-        place, way = first, second
-        if place.link == way.link and np.array_equal(way.axis, (0.0, 0.0, 1.0)):
-            return True, place.tolerance, way.tolerance
+    """Whether the spin about z is free, and the tolerances, for scenarios that ask one link for a pose.
+
+    Soft goals ask for nothing that has to be: a solver of poses takes part without them.
+    """
+    goals = [goal for goal in scenario.goals if goal.priority == HARD and goal.weight > 0.0]
+    plain = all(goal.is_open and len(goal.links) == 1 and getattr(goal, "offset", None) is None for goal in goals)
+    numbers = (int, float)
+    match goals:
+        case [Pose() as pose] if plain and isinstance(pose.position_tolerance, numbers):
+            if isinstance(pose.rotation_tolerance, numbers):
+                return False, pose.position_tolerance, pose.rotation_tolerance
+        case [Position() as place, AlignAxis() as way] if plain and isinstance(place.tolerance, numbers):
+            if place.link == way.link and np.array_equal(way.axis, (0.0, 0.0, 1.0)):
+                return True, place.tolerance, way.tolerance
+        case _:
+            pass
     raise Unsupported("it solves for one pose of one link, and this scenario asks for something else")
 
 

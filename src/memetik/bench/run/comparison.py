@@ -15,7 +15,8 @@ from memetik.bench.peers.process import SolverFailure, SolverProcess
 from memetik.bench.peers.registry import Solver
 from memetik.bench.peers.task import ChainTask, Task, Unsupported, WholeTask, task_data
 from memetik.bench.run.seeding import FOLLOW, seeds_of, stream_begins
-from memetik.bench.run.store import Result
+from memetik.bench.run.soft_costs import soft_cost
+from memetik.bench.run.store import Attempt, Result
 from memetik.bench.run.verification import Verifier
 from memetik.bench.scenarios.scenario import Scenario
 from memetik.files.atomic import temporary_folder
@@ -54,11 +55,13 @@ class Settings:
 
     timeout      seconds for a target.
     seeding      where they start: one of `SEEDINGS`.
-    rejection    whether solvers that do not look at the scene are asked again after a colliding answer.
+    rejection    whether solvers that do not look at the scene are asked again after a colliding answer. Without it
+                 memetik's own methods search once, too: their first candidate is their answer or none.
     seed         of all random numbers.
     evaluations  bounds the work of memetik's methods instead of the time, so that results are the same anywhere.
     grace        seconds after the timeout at which a solver's process is ended.
     memory       bytes that a solver's process may use.
+    log          whether every attempt is kept: its time, its contacts, what became of it.
     """
 
     timeout: float = 0.1
@@ -68,6 +71,7 @@ class Settings:
     evaluations: int | None = None
     grace: float = 1.0
     memory: int = 4_000_000_000
+    log: bool = False
 
     @property
     def recorded(self) -> dict[str, Any]:
@@ -218,6 +222,8 @@ class SolverRun:
         parameters = dict(solver.parameters)
         if settings.evaluations is not None and solver.origin == "method":
             parameters["evaluations"] = settings.evaluations
+        if not settings.rejection and solver.origin == "method":
+            parameters["attempts"] = 1
         data = task_data(self._task, settings.timeout, parameters)
         answer = self.process.ask({"do": "prepare", "task": data}, PREPARATION)
         if "memory" in answer:
@@ -291,10 +297,12 @@ class SolverRun:
                 return self._failed({"error": str(problem)}, number, trial)
             tally.add(answer)
             if answer.q is None:
+                self._log(tally, answer, number, None)
                 if task.free_spin:
                     continue
                 break
             q = task.configuration(answer.q, seed)
+            self._log(tally, answer, number, q)
             if not rejecting:
                 break
             before = time.perf_counter()
@@ -304,6 +312,17 @@ class SolverRun:
                 break
             q, start = None, seed if settings.seeding == "keep" else comparison.scenario.robot.random(rng)
         return self._judged(number, trial, seed, q, tally)
+
+    def _log(self, tally: _Tally, answer: Answer, number: int, q: np.ndarray | None) -> None:
+        """Keeps an attempt, where that was asked for; what it costs is nobody's time."""
+        if not self.comparison.settings.log:
+            return
+        if q is None:
+            tally.log.append(Attempt(answer.time, False, "", "found none"))
+            return
+        verifier = self.comparison.verifier
+        verdict = verifier.check(self.comparison.scenario.of(number), q)
+        tally.log.append(Attempt(answer.time, True, verifier.contacts(q), verdict.reason or "holds"))
 
     def _judged(self, number: int, trial: int, seed: np.ndarray, q: np.ndarray | None, tally: _Tally) -> Result:
         """A result from a claimed configuration, with what separate code says of it."""
@@ -323,6 +342,7 @@ class SolverRun:
             "limit_margin": limit_margin(scenario, q),
             "clearance": verifier.clearance(q),
             "manipulability": float(manipulability(scenario.robot.jacobian(scenario.link, q))),
+            "soft_cost": soft_cost(scenario.problem, scenario.of(number), seed, q),
         }
         return Result(number, trial, "solved" if in_time else "late", True, True, seconds, q=q, **extras, **quality)
 
@@ -362,6 +382,7 @@ class _Tally:
         self.evaluations: int | None = None
         self.restarts: int | None = None
         self.collision_time: float | None = None
+        self.log: list[Attempt] = []
         self._latest: Answer | None = None
 
     def add(self, answer: Answer) -> None:
@@ -389,6 +410,7 @@ class _Tally:
             "processor": self.processor, "collision_time": self.collision_time, "evaluations": self.evaluations,
             "restarts": restarts, "generations": latest.generations,
             "candidates": self.candidates if latest.candidates is None else latest.candidates,
+            "attempts": tuple(self.log),
         }  # fmt: skip
 
 

@@ -217,8 +217,8 @@ def _scenario(spec: Spec, name: str, robot: str | None, outcome: Outcome, progre
         progress.say(str(error))
         return None
     for text in made.metadata.get("remarks", ()):
-        outcome.remarks.append(text)
-        progress.say(text)
+        outcome.remarks.append(f"{name} of {made.robot.name}: {text}")
+        progress.say(outcome.remarks[-1])
     if len(made) < spec.targets:
         text = f"{name} of {made.robot.name}: only {len(made)} of {made.metadata['searched']} targets are reachable."
         outcome.remarks.append(text)

@@ -34,7 +34,14 @@ CREATE TABLE results (
     reached INTEGER NOT NULL, verified INTEGER NOT NULL, time REAL NOT NULL, processor REAL, collision_time REAL,
     candidates INTEGER, evaluations INTEGER, restarts INTEGER, position_error REAL, rotation_error REAL,
     seed_distance REAL, limit_margin REAL, clearance REAL, manipulability REAL, q BLOB, note TEXT NOT NULL DEFAULT '',
-    generations INTEGER, PRIMARY KEY (run, target, trial)) WITHOUT ROWID;
+    generations INTEGER, soft_cost REAL, PRIMARY KEY (run, target, trial)) WITHOUT ROWID;
+"""
+
+ATTEMPTS = """
+CREATE TABLE attempts (
+    run TEXT NOT NULL, target INTEGER NOT NULL, trial INTEGER NOT NULL, attempt INTEGER NOT NULL, time REAL NOT NULL,
+    found INTEGER NOT NULL, contacts TEXT NOT NULL, verdict TEXT NOT NULL,
+    PRIMARY KEY (run, target, trial, attempt)) WITHOUT ROWID;
 """
 
 
@@ -49,7 +56,7 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
     try:
         version = _version(connection, path)
         if version == 0:
-            _run(connection, TABLES)
+            _run(connection, TABLES + ATTEMPTS)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
         else:
             for step in MIGRATIONS[version - 1 :]:
@@ -99,7 +106,13 @@ def _judge_late(connection: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_count_generations, _judge_late]
+def _keep_attempts(connection: sqlite3.Connection) -> None:
+    """Version 4 also keeps the cost of soft goals and, on request, every attempt at a target."""
+    connection.execute("ALTER TABLE results ADD COLUMN soft_cost REAL")
+    _run(connection, ATTEMPTS)
+
+
+MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_count_generations, _judge_late, _keep_attempts]
 """Entry k brings tables of version k + 1 to version k + 2."""
 
 VERSION = len(MIGRATIONS) + 1

@@ -52,6 +52,7 @@ class Spec:
     grace, memory after how many seconds beyond the timeout, and with how many gigabytes, a solver's process is ended.
     budget        seconds after which no further target is begun; the same command goes on later. None: no bound.
     optional      leave out, with a word, solvers that are not there, instead of refusing to start.
+    log           keep every attempt at a target: time, contacts, what became of it.
     """
 
     robots: tuple[str, ...] = ()
@@ -71,6 +72,7 @@ class Spec:
     memory: float = 4.0
     budget: float | None = None
     optional: bool = False
+    log: bool = False
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Options of scenarios by name, such as {"Shelf": {"spin": "free"}}."""
 
@@ -133,7 +135,16 @@ class Spec:
     def settings(self, seeding: str) -> list[Settings]:
         """All settings, for scenarios whose own seed strategy is `seeding`."""
         return [
-            Settings(timeout, chosen, self.rejection, self.seed, self.evaluations, self.grace, int(self.memory * 1e9))
+            Settings(
+                timeout,
+                chosen,
+                self.rejection,
+                self.seed,
+                self.evaluations,
+                self.grace,
+                int(self.memory * 1e9),
+                self.log,
+            )
             for timeout, chosen in itertools.product(self.timeouts, self.seedings or (seeding,))
         ]
 
@@ -159,7 +170,14 @@ def load_spec(source: str | os.PathLike[str]) -> Spec:
         if str(source) not in names:
             raise UnknownNameError("specification", str(source), "memetik", names)
         path = BUNDLED / f"{source}.toml"
-    return _spec(read_table(path, "the specification", "toml"))
+    spec = _spec(read_table(path, "the specification", "toml"))
+    return replace(spec, scenarios=tuple(_beside(path, name) for name in spec.scenarios))
+
+
+def _beside(path: Path, scenario: str) -> str:
+    """A scenario's file where the specification is, if it is not where we are."""
+    there = path.parent / scenario
+    return str(there) if scenario.endswith(".toml") and not Path(scenario).exists() and there.is_file() else scenario
 
 
 def bundled_specs() -> list[str]:
@@ -226,7 +244,7 @@ _ENTRIES: dict[str, Callable[[Table, str], Any]] = {
     **dict.fromkeys(("robots", "scenarios", "seedings"), Table.texts),
     **dict.fromkeys(("targets", "trials", "seed", "jobs", "evaluations"), Table.whole),
     **dict.fromkeys(("grace", "memory", "budget"), Table.number),
-    **dict.fromkeys(("rejection", "optional"), Table.flag),
+    **dict.fromkeys(("rejection", "optional", "log"), Table.flag),
     "solvers": _solvers,
     "timeouts": lambda table, key: tuple(table.numbers(key)),
     "tolerance": _tolerance,

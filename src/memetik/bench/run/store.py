@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,7 +48,7 @@ RESULT_COLUMNS = (
     ("candidates", "i8"), ("evaluations", "i8"), ("restarts", "i8"), ("generations", "i8"),
     ("position_error", "f8"), ("rotation_error", "f8"),
     ("seed_distance", "f8"), ("limit_margin", "f8"), ("clearance", "f8"), ("manipulability", "f8"),
-    ("scenario_key", "U"),
+    ("soft_cost", "f8"), ("scenario_key", "U"),
 )  # fmt: skip
 """Columns of `Store.results`. Missing numbers are NaN, missing counts -1, texts as long as
 they are; `reachable` is 1, 0, or -1 for unknown."""
@@ -59,6 +59,16 @@ RUN_COLUMNS = (
     ("started", "U"), ("note", "O"), ("targets", "i8"), ("trials", "i8"), ("results", "i8"), ("solved", "i8"),
 )  # fmt: skip
 """Columns of `Store.runs`."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One answer to a target: seconds, whether it was a configuration, what touched what, and what became of it."""
+
+    time: float
+    found: bool
+    contacts: str
+    verdict: str
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,8 @@ class Result:
     limit_margin    least distance of a joint to its limits, as a share of its range
     clearance       metres to the nearest contact, itself included; negative in collision
     manipulability  Yoshikawa's measure at the goal's link
+    soft_cost       cost of the scenario's soft goals, computed for every solver alike
+    attempts        what was tried, one after the other, where that was asked for
     """
 
     target: int
@@ -100,6 +112,8 @@ class Result:
     q: np.ndarray | None = None
     note: str = ""
     generations: int | None = None
+    soft_cost: float | None = None
+    attempts: tuple[Attempt, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -208,9 +222,13 @@ class Store:
         """Keeps what became of a target, at once; ignored where there is one already."""
         if result.status not in STATUSES:
             raise InvalidInputError(f"a result's status is one of {', '.join(STATUSES)}, not {result.status!r}.")
-        row = {f.name: number(getattr(result, f.name)) for f in fields(Result)}
+        row = {f.name: number(getattr(result, f.name)) for f in fields(Result) if f.name != "attempts"}
         row["q"] = None if result.q is None else blob(result.q)
-        self._insert("results", (run.key, *row.values()))
+        with self._transaction() if result.attempts else nullcontext():
+            self._insert("results", (run.key, *row.values()))
+            for at, attempt in enumerate(result.attempts):
+                own = (run.key, result.target, result.trial, at, attempt.time, int(attempt.found))
+                self._insert("attempts", (*own, attempt.contacts, attempt.verdict))
 
     def finished(self, run: Run) -> set[tuple[int, int]]:
         """The (target, trial) that have a result."""
@@ -219,6 +237,9 @@ class Store:
     def forget_lost(self, run: Run) -> int:
         """Removes the results of a run that came about because its solver was lost, or not asked; how many."""
         marks = ", ".join("?" * len(LOST))
+        lost = f"SELECT target, trial FROM results WHERE run = ? AND status IN ({marks})"
+        values = (run.key, run.key, *LOST)
+        self._connection.execute(f"DELETE FROM attempts WHERE run = ? AND (target, trial) IN ({lost})", values)
         done = self._connection.execute(f"DELETE FROM results WHERE run = ? AND status IN ({marks})", (run.key, *LOST))
         return done.rowcount
 
@@ -235,7 +256,7 @@ class Store:
         try:
             before = self._rows("SELECT count(*) FROM results")[0][0]
             with self._transaction():
-                for table in ("machines", "versions", "scenarios", "targets", "runs", "results"):
+                for table in ("machines", "versions", "scenarios", "targets", "runs", "results", "attempts"):
                     self._connection.execute(f"INSERT OR IGNORE INTO main.{table} SELECT * FROM other.{table}")
             return self._rows("SELECT count(*) FROM results")[0][0] - before
         finally:
@@ -279,7 +300,7 @@ class Store:
             f"""SELECT robot, name, solver, label, timeout, seeding, run, target, trial, coalesce(reachable, -1),
                        status, status = 'solved', reached, verified, time, processor, collision_time, candidates,
                        evaluations, restarts, generations, position_error, rotation_error, seed_distance, limit_margin,
-                       clearance, manipulability, scenario
+                       clearance, manipulability, soft_cost, scenario
                 FROM results JOIN runs USING (run) JOIN scenarios USING (scenario)
                      JOIN targets USING (scenario, target)
                 {"WHERE " + " AND ".join(where) if where else ""}
@@ -309,6 +330,15 @@ class Store:
         """Of a run's results by (target, trial): the configuration, where there is one, and the note."""
         rows = self._rows("SELECT target, trial, q, note FROM results WHERE run = ?", (run,))
         return {(row[0], row[1]): (None if row[2] is None else np.frombuffer(row[2]), row[3]) for row in rows}
+
+    def attempts(self, run: str) -> list[tuple[int, int, int, Attempt]]:
+        """Of a run that kept them: (target, trial, number, attempt), in order."""
+        rows = self._rows(
+            "SELECT target, trial, attempt, time, found, contacts, verdict FROM attempts WHERE run = ? "
+            "ORDER BY trial, target, attempt",
+            (run,),
+        )
+        return [(*row[:3], Attempt(row[3], bool(row[4]), *row[5:])) for row in rows]
 
     def targets(self, scenario_key: str) -> dict[str, np.ndarray]:
         """Of a scenario's targets: poses (N, 4, 4) of the first goal's link, seeds (N, dof), reachable (N,) as 1, 0 or

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from memetik.bench.run.goal_checks import axis_turn, check_verified, misses, stated
 from memetik.errors import GoalError
-from memetik.goals.base import Goal
-from memetik.goals.direction import AlignAxis, LookAt
-from memetik.goals.pose import Orientation, Pose, Position
+from memetik.goals.base import HARD, Goal
 from memetik.robot.description import Joint
 from memetik.robot.robot import Robot
 from memetik.scene.scene import Scene
@@ -27,7 +25,7 @@ LIMIT_SLACK = 1e-6
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is wrong with a configuration: nothing where `holds`. Errors are the largest over the goals."""
+    """What is wrong with a configuration: nothing where `holds`. Errors are the largest over the hard goals."""
 
     holds: bool
     reason: str
@@ -36,11 +34,12 @@ class Verdict:
 
 
 class Verifier:
-    """Checks configurations (dof,) of a robot against goals, limits and a scene."""
+    """Checks configurations (dof,) of a robot against hard goals, limits and a scene. Soft goals ask for nothing."""
 
     def __init__(self, robot: Robot, goals: Sequence[Goal], scene: Scene | None, *, self_collision: bool):
         self.robot, self.goals = robot, tuple(goals)
-        self._chains = [_chain(robot, _link(goal)) for goal in self.goals]
+        check_verified(self.goals)
+        self._chains: dict[str, Callable[[np.ndarray], np.ndarray]] = {}
         self._model = None
         if scene is not None or self_collision:
             from memetik.collision.exact import CollisionModel
@@ -48,19 +47,27 @@ class Verifier:
             self._model = CollisionModel(robot, scene, self_collision=self_collision)
 
     def check(self, targets: Sequence[np.ndarray], q: ArrayLike, *, collision: bool = True) -> Verdict:
-        """Whether a configuration holds; collision=False leaves out the last check."""
+        """Whether a configuration holds for the targets of the open goals; collision=False spares the last check."""
         q = np.asarray(q, dtype=float)
         if q.shape != (self.robot.dof,):
             return Verdict(False, f"the configuration has shape {q.shape}, not ({self.robot.dof},)", math.nan, math.nan)
         if not np.isfinite(q).all():
             return Verdict(False, "the configuration is not finite", math.nan, math.nan)
-        position, rotation, met = 0.0, 0.0, True
-        for goal, chain, target in zip(self.goals, self._chains, targets, strict=True):
-            way, angle, limits = _errors(goal, chain(q), target)
-            position, rotation = max(position, way), max(rotation, angle)
-            met = met and way <= limits[0] + ROUNDING and angle <= limits[1] + ROUNDING
-        if not met:
-            return Verdict(False, f"it misses by {position:.3g} m and {rotation:.3g} rad", position, rotation)
+        largest, missed = {"m": 0.0, "rad": 0.0}, ""
+        world, left = LinkPoses(self.robot, q, self._chains), iter(targets)
+        for goal in self.goals:
+            target = next(left) if goal.is_open else None
+            if goal.priority != HARD or goal.weight == 0.0:
+                continue
+            for miss in misses(goal if target is None else stated(goal, target), world):
+                largest[miss.unit] = max(largest[miss.unit], miss.error)
+                if not miss.error <= miss.allowed + ROUNDING:
+                    missed = missed or type(goal).__name__
+        position, rotation = largest["m"], largest["rad"]
+        if missed:
+            return Verdict(
+                False, f"it misses by {position:.3g} m and {rotation:.3g} rad ({missed})", position, rotation
+            )
         outside = np.flatnonzero((q < self.robot.lower - LIMIT_SLACK) | (q > self.robot.upper + LIMIT_SLACK))
         if len(outside):
             return Verdict(False, f"joint {self.robot.joint_names[outside[0]]!r} is out of limits", position, rotation)
@@ -73,15 +80,30 @@ class Verifier:
         sound = q.shape == (self.robot.dof,) and bool(np.isfinite(q).all())
         return self._model is not None and sound and bool(self._model.collides(q))
 
+    def contacts(self, q: np.ndarray) -> str:
+        """What touches what: "tip-shelf, forearm-shelf", each pair once."""
+        if not self.collides(q) or self._model is None:
+            return ""
+        return ", ".join(dict.fromkeys(f"{c.first}-{c.second}" for c in self._model.contacts(q)))
+
     def clearance(self, q: np.ndarray) -> float | None:
         """Metres to the nearest contact; None where nothing is checked."""
         return None if self._model is None else float(self._model.distance(q))
 
 
-def _link(goal: Goal) -> str:
-    if not isinstance(goal, Pose | Position | Orientation | LookAt | AlignAxis):
-        raise GoalError(f"the benchmark verifies Pose, Position, Orientation, LookAt and AlignAxis, not {goal!r}.")
-    return goal.link
+class LinkPoses:
+    """Where a robot's links are in a configuration."""
+
+    def __init__(self, robot: Robot, q: np.ndarray, chains: dict[str, Callable[[np.ndarray], np.ndarray]]):
+        self.robot, self.q = robot, q
+        self._chains, self._known = chains, {}
+
+    def pose(self, link: str) -> np.ndarray:
+        if link not in self._chains:
+            self._chains[link] = _chain(self.robot, link)
+        if link not in self._known:
+            self._known[link] = self._chains[link](self.q)
+        return self._known[link]
 
 
 def _chain(robot: Robot, link: str) -> Callable[[np.ndarray], np.ndarray]:
@@ -109,11 +131,11 @@ def joint_motion(joint: Joint, values: tuple[float, ...]) -> np.ndarray:
     axis = np.asarray(joint.axis, dtype=float)
     axis = axis / np.linalg.norm(axis) if np.any(axis) else axis
     if joint.kind in ("revolute", "continuous"):
-        turn = _turn(axis, values[0])
+        turn = axis_turn(axis, values[0])
     elif joint.kind == "prismatic":
         slide = axis * values[0]
     elif joint.kind == "cylindrical":
-        slide, turn = axis * values[0], _turn(axis, values[1])
+        slide, turn = axis * values[0], axis_turn(axis, values[1])
     elif joint.kind == "spherical":
         turn = _turns(joint.rotation_order, values)
     elif joint.kind == "floating":
@@ -126,47 +148,8 @@ def joint_motion(joint: Joint, values: tuple[float, ...]) -> np.ndarray:
     return np.asarray(joint.origin) @ moved
 
 
-def _turn(axis: np.ndarray, angle: float) -> np.ndarray:
-    """Rodrigues: I + sin(a) K + (1 - cos(a)) K^2."""
-    x, y, z = axis
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * (cross @ cross)
-
-
 def _turns(order: str, angles: Sequence[float]) -> np.ndarray:
     result = np.eye(3)
     for letter, angle in zip(order, angles, strict=True):
-        result = result @ _turn(np.eye(3)["xyz".index(letter)], angle)
+        result = result @ axis_turn(np.eye(3)["xyz".index(letter)], angle)
     return result
-
-
-def _errors(goal: Any, pose: np.ndarray, target: np.ndarray) -> tuple[float, float, tuple[float, float]]:
-    """Metres, radians, and what is allowed of each."""
-    place, turn = pose[:3, 3], pose[:3, :3]
-    if isinstance(goal, Pose):
-        angle = _angle(turn, target[:3, :3])
-        return _length(place - target[:3, 3]), angle, (_bound(goal.position_tolerance), _bound(goal.rotation_tolerance))
-    if isinstance(goal, Position):
-        return _length(place - target), 0.0, (_bound(goal.tolerance), math.inf)
-    if isinstance(goal, Orientation):
-        return 0.0, _angle(turn, target), (math.inf, _bound(goal.tolerance))
-    axis = turn @ np.asarray(goal.axis)
-    wanted = target - place if isinstance(goal, LookAt) else target
-    angle = math.atan2(_length(np.cross(axis, wanted)), float(axis @ wanted))
-    return 0.0, angle, (math.inf, _bound(goal.tolerance))
-
-
-def _bound(tolerance: Any) -> float:
-    """A tolerance on a norm; tolerances by axis are not verified here."""
-    if not isinstance(tolerance, int | float):
-        raise GoalError(f"the benchmark verifies tolerances that are one number, not {tolerance!r}.")
-    return float(tolerance)
-
-
-def _length(vector: np.ndarray) -> float:
-    return float(np.sqrt(vector @ vector))
-
-
-def _angle(turn: np.ndarray, target: np.ndarray) -> float:
-    """Angle between two rotations, exact for small ones too: |R - R_t| = 2 sqrt(2) sin(angle / 2)."""
-    return 2.0 * math.asin(min(1.0, float(np.linalg.norm(turn - target)) / math.sqrt(8.0)))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from memetik.bench.scenarios.reachability import Progress, establish
+from memetik.bench.scenarios.goal_entries import GOALS, with_goals
+from memetik.bench.scenarios.reachability import Progress, Reached, establish, remark
 from memetik.bench.scenarios.recipes import SCENARIOS
 from memetik.bench.scenarios.scenario import REACHABLE, UNKNOWN, Scenario
 from memetik.bench.scenarios.target_draft import Order, Recipe, TargetDraft, Tolerance
@@ -52,12 +54,13 @@ def scenario(
     targets       how many.
     seed          of the random numbers; the same seed gives the same scenario on any machine.
     reachability  "only" draws until so many reachable targets are found (or says with fewer that there are next to
-                  none), "check" keeps all and says of each whether the long search reached it, "skip" does not look.
+                  none), "check" keeps all and says of each whether a long search reached it, "skip" does not look.
     position_tolerance, rotation_tolerance
                   metres and radians within which a target counts as reached.
     progress      called after each target that was searched, with whether it is reachable.
     options       of the recipe: spin="free" leaves the turn about the tool's z axis open (scenarios on surfaces),
-                  link= names another link than the robot's tip, others as the surroundings have them.
+                  link= names another link than the robot's tip, goals= asks for other goals than a pose (a list of
+                  tables, as files have them), others as the surroundings have them.
     """
     if reachability not in MODES:
         raise InvalidInputError(f"reachability is 'only', 'check' or 'skip', not {reachability!r}.")
@@ -75,15 +78,17 @@ def scenario(
     }  # fmt: skip
     tolerance = Tolerance(position_tolerance, rotation_tolerance)
     parts: list[tuple[TargetDraft, np.ndarray, np.ndarray]] = []
+    found: list[Reached] = []
     missing, searched = targets, 0
     while missing > 0:
         part = len(parts)
         # A part is a batch with random numbers of its own, so that more of them leave the earlier ones as they are.
-        rng = np.random.default_rng((seed, part, *name.encode()))
+        rng = np.random.default_rng((seed, part, *(recipe.drawn_as or name).encode()))
         count = targets if part == 0 else max(math.ceil(1.2 * missing), 16)
         if reachability == "only" and part == 0:
             count = min(count, ENOUGH)
-        draft = recipe.make(Order(loaded, count, rng, seed, part, searched, tolerance, options))
+        order = Order(loaded, count, rng, seed, part, searched, tolerance, {**recipe.preset, **options})
+        draft = with_goals(recipe.make(order), order)
         count = len(draft.targets[0])
         if count == 0 and parts:
             break
@@ -92,7 +97,8 @@ def scenario(
             reachable = np.full(count, UNKNOWN if known is None else REACHABLE, dtype=np.int8)
             known_solutions = np.full((count, loaded.dof), np.nan) if known is None else known
         else:
-            reachable, known_solutions = establish(draft, progress)
+            found.append(establish(draft, progress))
+            reachable, known_solutions = found[-1].reachable, found[-1].known_solutions
         searched += count
         parts.append((draft, reachable, known_solutions))
         if reachability != "only":
@@ -102,7 +108,9 @@ def scenario(
             break
         if searched > 40 * targets + ENOUGH:
             break
-    return _assembled(name, origin, parts, targets, only=reachability == "only", seed=seed)
+    made = _assembled(name, origin, parts, targets, only=reachability == "only", seed=seed)
+    remarks = [*made.metadata.get("remarks", ()), *([text] if (text := remark(found)) else [])]
+    return replace(made, metadata={**made.metadata, "remarks": remarks})
 
 
 def scenario_from(origin: Mapping[str, Any], progress: Progress | None = None) -> Scenario:
@@ -132,7 +140,7 @@ def find_recipe(name: str, options: Mapping[str, Any]) -> tuple[Recipe, dict[str
         raise UnknownNameError("scenario", base, "memetik's benchmark", SCENARIOS)
     else:
         recipe = SCENARIOS[base]
-    takes = [*recipe.options, *([recipe.argument] if recipe.argument else [])]
+    takes = [*recipe.options, GOALS, *([recipe.argument] if recipe.argument else [])]
     for key in options:
         if key not in takes:
             raise InvalidInputError(
@@ -204,7 +212,7 @@ def _assembled(
         )
     targets = tuple(
         np.ascontiguousarray(np.concatenate([part[0].targets[k] for part in parts])[chosen])
-        for k in range(len(draft.goals))
+        for k in range(len(draft.targets))
     )
     if draft.seeds is not None:
         seeds = np.concatenate([part[0].seeds for part in parts if part[0].seeds is not None])[chosen]

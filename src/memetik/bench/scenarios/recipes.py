@@ -14,7 +14,7 @@ def _surfaces(name: str, summary: str) -> Recipe:
     """Targets on the surfaces of the surroundings of that name, which the tool may touch."""
 
     def draft(order: Order) -> TargetDraft:
-        options = {key: value for key, value in order.options.items() if key not in ("spin", "link")}
+        options = {key: value for key, value in order.options.items() if key not in ("spin", "link", "goals")}
         try:
             found = make_surroundings(name, count=order.count, rng=order.rng, **options)
         except MemetikError:

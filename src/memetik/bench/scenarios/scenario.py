@@ -12,7 +12,8 @@ import numpy as np
 
 from memetik.geometry.cache import digest
 from memetik.goals.base import Goal
-from memetik.goals.pose import Orientation, Pose, Position
+from memetik.goals.direction import AlignAxis, AvoidDirection, Cone
+from memetik.goals.viewpoint import Viewpoint
 from memetik.robot.robot import Robot
 from memetik.scene.scene import Scene
 from memetik.solve.problem import Problem
@@ -28,8 +29,8 @@ class Scenario:
 
     name            of the scenario, with its argument: "Shelf", "Clutter:5".
     robot           the robot.
-    goals           what is asked; their targets are open.
-    targets         for each goal its targets, (N, ...): poses (N, 4, 4), positions (N, 3), directions (N, 3).
+    goals           what is asked, hard and soft; the target of at least one is open.
+    targets         for each open goal its targets, (N, ...): poses (N, 4, 4), positions (N, 3), directions (N, 3).
     scene           what must not be touched, or None.
     self_collision  whether the robot must not touch itself.
     seeds           (N, dof), the configurations of the seed strategy "given".
@@ -60,11 +61,11 @@ class Scenario:
 
     @property
     def link(self) -> str:
-        """The link of the first goal."""
-        return self.goals[0].links[0]
+        """The link of the first goal that has an open target."""
+        return open_goals(self.goals)[0].links[0]
 
     def of(self, k: int) -> tuple[np.ndarray, ...]:
-        """The targets of all goals, of number k."""
+        """The targets of all open goals, of number k."""
         return tuple(target[k] for target in self.targets)
 
     @cached_property
@@ -74,7 +75,7 @@ class Scenario:
 
     @cached_property
     def poses(self) -> np.ndarray:
-        """Where the targets of the first goal are, (N, 4, 4); the axes of the world where it leaves them open."""
+        """Where the targets of the first open goal are, (N, 4, 4); the axes of the world where it leaves them open."""
         return target_frames(self.goals, self.targets)
 
     @cached_property
@@ -108,14 +109,21 @@ def scene_parts(scene: Scene | None) -> list[Any]:
     return parts
 
 
+def open_goals(goals: tuple[Goal, ...]) -> list[Goal]:
+    """The goals whose targets a scenario has."""
+    return [goal for goal in goals if goal.is_open]
+
+
 def target_frames(goals: tuple[Goal, ...], targets: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Poses (N, 4, 4) that show where the first goal's targets are."""
-    goal, values = goals[0], targets[0]
-    if isinstance(goal, Pose):
+    """Poses (N, 4, 4) that show where the first open goal's targets are."""
+    goal, values = open_goals(goals)[0], targets[0]
+    if isinstance(goal, Viewpoint):
+        return values @ np.diag([1.0, -1.0, -1.0, 1.0])  # its target's z axis is the normal, out of the surface
+    if values.shape[1:] == (4, 4):
         return values
     poses = np.tile(np.eye(4), (len(values), 1, 1))
-    if isinstance(goal, Orientation):
+    if values.shape[1:] == (3, 3):
         poses[:, :3, :3] = values
-    elif isinstance(goal, Position):
+    elif values.shape[1:] == (3,) and not isinstance(goal, AlignAxis | Cone | AvoidDirection):
         poses[:, :3, 3] = values
     return poses

@@ -48,7 +48,7 @@ class Order:
 
 @dataclass(frozen=True)
 class TargetDraft:
-    """Targets of goals in a scene.
+    """Targets of goals in a scene, in the order of the open goals.
 
     known_solutions  (N, dof), NaN where none is known; from recipes that start from configurations, and verified too.
     seeds            (N, dof) where the recipe has its own.
@@ -74,6 +74,8 @@ class Recipe:
     robot     for scenarios with a robot of their own: its name for an argument's value.
     default   the robot where none is named, or None.
     options   what else may be set; `argument` is among them without being named.
+    drawn_as  the scenario whose random numbers it takes, so that both have the same targets; None: its own.
+    preset    options that hold where the user says nothing else.
     """
 
     summary: str
@@ -82,6 +84,8 @@ class Recipe:
     robot: Callable[[str | None], str] | None = None
     default: str | None = None
     options: tuple[str, ...] = ("link",)
+    drawn_as: str | None = None
+    preset: Mapping[str, Any] = field(default_factory=dict)
 
 
 def pose_goal(order: Order, link: str | None = None) -> Pose:

@@ -23,11 +23,13 @@ class Ours:
         parameters = dict(task.parameters)
         method = parameters.pop("method", "memetic")
         self.evaluations = parameters.pop("evaluations", None)
+        self.attempts = {"attempts": count} if (count := parameters.pop("attempts", None)) else {}
         self.method = method_with(method, parameters)
         self.task = task
 
     def solve(self, target, seed, timeout):
         bound = {"timeout": timeout} if self.evaluations is None else {"evaluations": self.evaluations}
+        bound |= self.attempts
         solution = self.problem.solve(*target, seed=seed, rng=self.task.stream, method=self.method, **bound)
         counts, profile = solution.statistics, solution.profile
         return {
