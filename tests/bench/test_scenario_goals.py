@@ -33,7 +33,7 @@ def test_goals_are_judged_as_by_formulas_of_others():
     from truth import World, excess
 
     compared = set()
-    for index in range(300):
+    for index in range(120):
         case = generate(index)
         serial = not any(j.reversed or j.swing_twist or j.axes > 1 for j in case.robot.description.joints)
         if not serial:
@@ -93,7 +93,7 @@ def test_any_goals_make_a_scenario_with_the_same_targets():
     assert np.allclose(scan.poses, plain.poses)
     verifier = Verifier(scan.robot, scan.goals, scan.scene, self_collision=True)
     assert verifier.check(scan.of(0), scan.known_solutions[0]).holds
-    assert "(Viewpoint)" in verifier.check(scan.of(1), scan.known_solutions[0]).reason
+    assert "misses by" in verifier.check(scan.of(1), scan.known_solutions[0]).reason
 
 
 def test_the_pivot_is_part_of_the_verdict():

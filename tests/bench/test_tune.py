@@ -21,7 +21,7 @@ from memetik.solve.methods.presets import Preset
 
 @pytest.fixture(scope="module")
 def setting() -> Setting:
-    return Setting(scenario("Random", "panda", targets=30), 16, "evaluations", 2000)
+    return Setting(scenario("Random", "elise", targets=30), 16, "evaluations", 2000)
 
 
 def test_a_bad_default_is_improved_and_confirmed(setting: Setting, tmp_path: Path) -> None:
