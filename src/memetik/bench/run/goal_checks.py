@@ -16,6 +16,9 @@ import numpy as np
 from memetik import goals as mg
 from memetik.bench.run.shape_distance import shape_distance, shape_support
 from memetik.errors import GoalError
+from memetik.goals.arguments import Range
+from memetik.goals.partial_orientation import Angle
+from memetik.goals.pose import LinkGoal, Tolerance
 from memetik.robot.robot import Robot
 
 FREE = 2.0 * math.pi
@@ -69,8 +72,9 @@ def stated(goal: mg.Goal, target: np.ndarray) -> mg.Goal:
     return replace(goal, **{goal.open_target: value})
 
 
-def _frame(goal: Any, world: World) -> np.ndarray:
+def _frame(goal: LinkGoal | mg.Pivot, world: World) -> np.ndarray:
     """The pose of a goal's frame in its reference."""
+    assert isinstance(goal.link, str)
     pose = _seen_from(world, goal.relative_to, world.pose(goal.link))
     return pose if goal.offset is None else pose @ goal.offset
 
@@ -94,13 +98,13 @@ def _orientation(goal: mg.Orientation, world: World) -> list[Miss]:
     return _turn(_frame(goal, world)[:3, :3], np.asarray(goal.target), goal.tolerance)
 
 
-def _place(point: np.ndarray, target: np.ndarray, axes: np.ndarray, tolerance: Any) -> list[Miss]:
+def _place(point: np.ndarray, target: np.ndarray, axes: np.ndarray, tolerance: Tolerance) -> list[Miss]:
     if not isinstance(tolerance, Sequence):
         return [Miss("m", _length(point - target), float(tolerance))]
     return [_outside("m", error, _pair(band)) for error, band in zip(axes.T @ (point - target), tolerance, strict=True)]
 
 
-def _turn(rotation: np.ndarray, target: np.ndarray, tolerance: Any) -> list[Miss]:
+def _turn(rotation: np.ndarray, target: np.ndarray, tolerance: Tolerance) -> list[Miss]:
     """One number bounds the angle; three bound the rotation vector, the swing or the twist about the target's axes."""
     if not isinstance(tolerance, Sequence):
         return [Miss("rad", angle_between(rotation, target), float(tolerance))]
@@ -165,7 +169,7 @@ def _partial_orientation(goal: mg.PartialOrientation, world: World) -> list[Miss
     return min(found, key=lambda way: max(miss.error - miss.allowed for miss in way))
 
 
-def _around(value: Any, tolerance: float) -> tuple[float, float]:
+def _around(value: Angle, tolerance: float) -> tuple[float, float]:
     """The middle of what an angle may be, and the room to either side."""
     if value is None:
         return 0.0, math.inf
@@ -174,7 +178,7 @@ def _around(value: Any, tolerance: float) -> tuple[float, float]:
     )
 
 
-def _least_turn(rotation: np.ndarray, angles: Sequence[Any], free: Sequence[int]) -> float:
+def _least_turn(rotation: np.ndarray, angles: Sequence[Angle], free: Sequence[int]) -> float:
     """The least angle between a rotation and Rz(yaw) Ry(pitch) Rx(roll) over the free angle.
 
     With L X(t) S the wanted rotation, M = L^T R S^T and k the free axis, trace(X(t)^T M) is largest at
@@ -214,7 +218,7 @@ def _look_at(goal: mg.LookAt, world: World) -> list[Miss]:
     return [Miss("rad", angle(_axis(goal, world), goal.point - _frame(goal, world)[:3, 3]), goal.tolerance)]
 
 
-def _axis(goal: Any, world: World) -> np.ndarray:
+def _axis(goal: mg.AlignAxis | mg.Cone | mg.AvoidDirection | mg.LookAt | mg.Viewpoint, world: World) -> np.ndarray:
     return _frame(goal, world)[:3, :3] @ goal.axis
 
 
@@ -229,7 +233,7 @@ def _plane(goal: mg.Plane, world: World) -> list[Miss]:
     return [_off("m", height, goal.height, goal.tolerance)]
 
 
-def _distances(goal: Any, world: World) -> np.ndarray:
+def _distances(goal: mg.Distance | mg.MinDistance | mg.MaxDistance, world: World) -> np.ndarray:
     return np.linalg.norm(_frame(goal, world)[:3, 3] - np.atleast_2d(goal.to), axis=1) - goal.radii
 
 
@@ -301,7 +305,7 @@ def _touch(goal: mg.Touch, world: World) -> list[Miss]:
     return [_outside("m", lowest, (0.0, goal.tolerance))]
 
 
-def _inside(origin: Any, point: np.ndarray) -> np.ndarray:
+def _inside(origin: np.ndarray, point: np.ndarray) -> np.ndarray:
     origin = np.asarray(origin)
     return origin[:3, :3].T @ (point - origin[:3, 3])
 
@@ -344,7 +348,7 @@ _CHECKS: dict[type, Callable[[Any, World], list[Miss]]] = {
 }  # fmt: skip
 
 
-def _off(unit: str, value: float, wanted: Any, tolerance: float) -> Miss:
+def _off(unit: str, value: float, wanted: Range, tolerance: float) -> Miss:
     if isinstance(wanted, tuple):
         return _outside(unit, value, wanted)
     return Miss(unit, abs(float(value) - wanted), tolerance)
@@ -354,7 +358,7 @@ def _outside(unit: str, value: float, pair: tuple[float, float]) -> Miss:
     return Miss(unit, max(pair[0] - float(value), float(value) - pair[1], 0.0))
 
 
-def _pair(band: Any) -> tuple[float, float]:
+def _pair(band: Range) -> tuple[float, float]:
     return (-band, band) if isinstance(band, int | float) else (band[0], band[1])
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from memetik.errors import GoalError
-from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Sphere, TriangleMesh
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere, TriangleMesh
 from memetik.geometry.tessellate import as_mesh
 
 
-def shape_distance(shape: Any, p: np.ndarray) -> float:
+def shape_distance(shape: Shape, p: np.ndarray) -> float:
     """The distance of a point in a shape's frame from its surface, negative inside."""
     if isinstance(shape, Sphere):
         return float(np.linalg.norm(p)) - shape.radius
@@ -31,7 +30,7 @@ def shape_distance(shape: Any, p: np.ndarray) -> float:
     return float(np.linalg.norm(np.maximum(beyond, 0.0)) + min(float(beyond.max()), 0.0))
 
 
-def shape_support(shape: Any, n: np.ndarray) -> float:
+def shape_support(shape: Shape, n: np.ndarray) -> float:
     """The largest n.x over the points x of a shape in its frame."""
     if isinstance(shape, Sphere):
         return shape.radius
