@@ -1,6 +1,6 @@
 """How much the tests notice: changes of one place each in goals/ and solve/, drawn at random, and who fails at them.
 
-    python benchmarks/mutants.py --count 300 --seed 0 [--folder out] [--packages goals solve] [--core]
+    python benchmarks/mutants.py --count 300 --seed 0 [--folder out] [--packages goals solve]
 
 Works on a copy of the tree. A first run of the tests notes which test runs which line, and how long it takes; it is
 kept in --folder for later runs. A mutant then faces only the tests that run its line (those that touch its module,
@@ -10,8 +10,7 @@ changed.
 
 Mutants are: comparisons, sums, products, `and` and `or` exchanged, signs and `not` dropped, numbers moved by one,
 conditions negated, values returned left out, statements left out, min and max exchanged. Texts, type annotations and
-what only raises errors' messages stay as they are. `--core` tries the hand-made mutants of the C++ core instead, each
-with a build of its own.
+what only raises errors' messages stay as they are.
 """
 
 from __future__ import annotations
@@ -74,10 +73,6 @@ def main() -> int:
     arguments = read_arguments()
     folder = Path(arguments.folder)
     tree = copy_of_tree(folder / "tree")
-    if arguments.core:
-        from mutants_core import try_core
-
-        return try_core(ROOT, arguments)
     known = test_map(tree, folder / "map.json", arguments.packages)
     everything = [mutant for package in arguments.packages for mutant in mutants_of(package)]
     drawn = random.Random(arguments.seed).sample(everything, min(arguments.count, len(everything)))
@@ -102,7 +97,6 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--packages", nargs="+", choices=list(TESTS), default=list(TESTS))
     parser.add_argument("--seconds", type=float, default=20.0, help="of tests that a mutant faces")
     parser.add_argument("--again", action="store_true", help="try survivors of earlier runs again")
-    parser.add_argument("--core", action="store_true", help="hand-made mutants of the C++ core")
     return parser.parse_args()
 
 
@@ -126,7 +120,7 @@ def copy_of_tree(tree: Path) -> Path:
     import memetik._core as core
 
     shutil.copy(str(core.__file__), tree / "src/memetik")
-    (tree / "src/sitecustomize.py").write_text(PLAIN_IMPORTS)
+    (tree / "src" / "sitecustomize.py").write_text(PLAIN_IMPORTS)
     return tree
 
 

@@ -173,9 +173,9 @@ def _around(value: Angle, tolerance: float) -> tuple[float, float]:
     """The middle of what an angle may be, and the room to either side."""
     if value is None:
         return 0.0, math.inf
-    return (
-        (0.5 * (value[0] + value[1]), 0.5 * (value[1] - value[0])) if isinstance(value, tuple) else (value, tolerance)
-    )
+    if isinstance(value, tuple):
+        return 0.5 * (value[0] + value[1]), 0.5 * (value[1] - value[0])
+    return float(value), tolerance
 
 
 def _least_turn(rotation: np.ndarray, angles: Sequence[Angle], free: Sequence[int]) -> float:
@@ -184,7 +184,7 @@ def _least_turn(rotation: np.ndarray, angles: Sequence[Angle], free: Sequence[in
     With L X(t) S the wanted rotation, M = L^T R S^T and k the free axis, trace(X(t)^T M) is largest at
     M_kk + |(M_ii + M_jj, M_ji - M_ij)|.
     """
-    factors = [axis_turn(np.eye(3)[k], 0.0 if value is None else value) for k, value in enumerate(angles)]
+    factors = [axis_turn(np.eye(3)[k], _around(value, 0.0)[0]) for k, value in enumerate(angles)]
     if not free:
         return angle_between(rotation, factors[2] @ factors[1] @ factors[0])
     k, left, right = free[0], np.eye(3), np.eye(3)
@@ -234,7 +234,7 @@ def _plane(goal: mg.Plane, world: World) -> list[Miss]:
 
 
 def _distances(goal: mg.Distance | mg.MinDistance | mg.MaxDistance, world: World) -> np.ndarray:
-    return np.linalg.norm(_frame(goal, world)[:3, 3] - np.atleast_2d(goal.to), axis=1) - goal.radii
+    return np.linalg.norm(_frame(goal, world)[:3, 3] - np.atleast_2d(np.asarray(goal.to)), axis=1) - goal.radii
 
 
 def _distance(goal: mg.Distance, world: World) -> list[Miss]:
@@ -284,6 +284,7 @@ def _joint_value(goal: mg.JointValue, world: World) -> list[Miss]:
     else:
         entry = robot.joint_names.index(goal.joint)
         value = world.q[entry]
+    assert goal.value is not None
     return [_off("rad" if robot.turning[entry] else "m", value, goal.value, goal.tolerance)]
 
 
