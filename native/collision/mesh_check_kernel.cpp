@@ -1,5 +1,6 @@
 #include "collision/mesh_check_kernel.h"
 
+#include "collision/mesh_frames_lanes.h"
 #include "collision/mesh_narrow_lanes.h"
 
 namespace memetik {
@@ -8,113 +9,6 @@ namespace {
 
 // With more objects than this, configurations far from each other ask the broad phase one by one.
 constexpr int kManyObjects = 48;
-
-// What the lanes of a robot need, in one piece of memory.
-struct LaneMemory {
-  FloatFrame *frames;   // per axis
-  Floats3 *centres;     // per body: of its bounding ball
-  Floats *axis_motion;  // per axis: its joint's spread
-};
-
-size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
-
-size_t scratch_bytes(const MeshRobotView &robot) {
-  return rounded(sizeof(FloatFrame) * size_t(robot.axis_count)) + rounded(sizeof(Floats3) * size_t(robot.body_count)) +
-         rounded(sizeof(Floats) * size_t(robot.axis_count)) + 64;
-}
-
-MEMETIK_INLINE LaneMemory memory_of(const MeshWork &work) {
-  char *at = static_cast<char *>(work.lanes);
-  LaneMemory memory;
-  memory.frames = reinterpret_cast<FloatFrame *>(at);
-  at += rounded(sizeof(FloatFrame) * size_t(work.robot.axis_count));
-  memory.centres = reinterpret_cast<Floats3 *>(at);
-  at += rounded(sizeof(Floats3) * size_t(work.robot.body_count));
-  memory.axis_motion = reinterpret_cast<Floats *>(at);
-  return memory;
-}
-
-MEMETIK_INLINE FloatFrame constant(const FloatPose &pose) {
-  const float *R = pose.R, *p = pose.p;
-  return {{R[0], R[3], R[6]}, {R[1], R[4], R[7]}, {R[2], R[5], R[8]}, {p[0], p[1], p[2]}};
-}
-
-MEMETIK_INLINE FloatFrame place(const FloatFrame &f, const FloatPose &pose) {
-  const float *R = pose.R, *p = pose.p;
-  return {turned(f, R[0], R[3], R[6]), turned(f, R[1], R[4], R[7]), turned(f, R[2], R[5], R[8]),
-          placed(f, p[0], p[1], p[2])};
-}
-
-void forward(MeshWork &work, const MeshBlock &block, const int *axes, int count) {
-  const LaneMemory memory = memory_of(work);
-  for (int k = 0; k < count; ++k) {
-    const int a = axes[k];
-    const AxisView &axis = work.robot.axes[a];
-    FloatFrame f;
-    if (axis.parent < 0) {
-      f = constant(axis.placement);
-    } else if (axis.aligned) {
-      f = memory.frames[axis.parent];
-      f.p = placed(f, axis.placement.p[0], axis.placement.p[1], axis.placement.p[2]);
-    } else {
-      f = place(memory.frames[axis.parent], axis.placement);
-    }
-    Lane q;
-    __builtin_memcpy(&q, block.q + 8 * axis.variable, sizeof(q));
-    const Lane value = Lane(axis.multiplier) * q + Lane(axis.offset);
-    if (axis.prismatic) {
-      f.p = f.p + to_floats(value) * f.z;
-    } else {
-      // Whole turns are taken off before the number is rounded to single precision.
-      const Lane turns = round(value * Lane(0.15915494309189535));
-      Floats s, c;
-      sincos(to_floats(value - turns * Lane(6.283185307179586)), s, c);
-      const Floats3 x = c * f.x + s * f.y;
-      f.y = c * f.y - s * f.x;
-      f.x = x;
-    }
-    memory.frames[a] = f;
-  }
-  if (block.spread == nullptr) return;
-  for (int a = 0; a < work.robot.axis_count; ++a) {
-    const AxisView &axis = work.robot.axes[a];
-    const float factor = float(axis.multiplier < 0 ? -axis.multiplier : axis.multiplier) * (1 + 4 * kUnitRounding);
-    memory.axis_motion[a] = Floats(factor) * load(block.spread + 8 * axis.variable);
-  }
-}
-
-// How far points of a body move relative to the frame `above` (an axis, -1: the world) while every joint in between
-// moves by its spread to either side of the middle. Axis j turns points about a line, at a distance of at most
-//   L_j = distance of the bounding centre from the line + bounding radius + what the axes after j move points by:
-// relative to axis j nothing else changes that distance. Summed from the body upwards.
-Floats motion_of(const MeshWork &work, const LaneMemory &memory, int body, int above) {
-  const BodyView &own = work.robot.bodies[body];
-  const Floats3 &centre = memory.centres[body];
-  Floats sum(0.0f);
-  for (int a = own.axis; a != above && a >= 0; a = work.robot.axes[a].parent) {
-    const FloatFrame &f = memory.frames[a];
-    if (work.robot.axes[a].prismatic) {
-      sum = sum + memory.axis_motion[a];
-      continue;
-    }
-    const Floats3 d = centre - f.p;
-    const Floats along = dot(d, f.z);
-    const Floats across = sqrt(max(dot(d, d) - along * along, Floats(0.0f)));
-    sum = sum + memory.axis_motion[a] * (across + Floats(own.reach + own.rounding) + sum);
-  }
-  return sum * Floats(1.00001f);  // the roundings of this sum, a hundred times over
-}
-
-// The pose of the second frame in the first.
-MEMETIK_INLINE FloatFrame relative(const FloatFrame &a, const FloatFrame &b) {
-  const auto back = [&](const Floats3 &v) { return Floats3{dot(a.x, v), dot(a.y, v), dot(a.z, v)}; };
-  return {back(b.x), back(b.y), back(b.z), back(b.p - a.p)};
-}
-
-MEMETIK_INLINE FloatFrame body_frame(const MeshWork &work, const LaneMemory &memory, int body) {
-  const BodyView &own = work.robot.bodies[body];
-  return own.axis < 0 ? constant(own.placement) : place(memory.frames[own.axis], own.placement);
-}
 
 struct Bounds {
   float low[3], high[3];
@@ -146,6 +40,13 @@ MEMETIK_INLINE void each_object(const MeshSceneView &scene, const Bounds &bounds
   }
 }
 
+// A body and an object, or (object < 0) a pair of bodies, that are near in some configurations.
+struct Deferred {
+  int number, object;
+  unsigned lanes;
+};
+constexpr int kMostDeferred = 96;
+
 class Check {
  public:
   Check(MeshWork &work, const MeshBlock &block) : work_(work), block_(block), memory_(memory_of(work)) {}
@@ -158,10 +59,12 @@ class Check {
                                ? Floats3{body.centre[0], body.centre[1], body.centre[2]}
                                : placed(memory_.frames[body.axis], body.centre[0], body.centre[1], body.centre[2]);
     }
+    defers_ = block_.first_free;
     for (int k = 0; k < work_.body_count && !done(); ++k)
       if (environment(work_.bodies[k])) to_front(work_.bodies, k);
     for (int k = 0; k < work_.pair_count && !done(); ++k)
       if (self(work_.pairs[k])) to_front(work_.pairs, k);
+    if (defers_) decide_in_order();
     return hits_;
   }
 
@@ -189,7 +92,39 @@ class Check {
     pair.is_proof = block_.spread != nullptr;
   }
 
+  // Configuration after configuration, until one is free.
+  void decide_in_order() {
+    for (unsigned left = open(); left != 0; left &= left - 1) {
+      const unsigned lane = left & -left;
+      for (int k = 0; k < deferred_count_ && !(hits_ & lane); ++k)
+        if (deferred_[k].lanes & lane) decide(deferred_[k], lane);
+      if (!(hits_ & lane)) return;
+    }
+  }
+
+  void decide(const Deferred &deferred, unsigned lanes) {
+    if (deferred.object >= 0)
+      object_near(deferred.number, deferred.object, lanes);
+    else
+      pair_near(deferred.number, lanes);
+  }
+
+  // What the exact shapes are to decide: now, or later where it may not be needed.
+  void narrow(int number, int object, unsigned lanes) {
+    const Deferred deferred{number, object, lanes};
+    if (defers_ && deferred_count_ < kMostDeferred)
+      deferred_[deferred_count_++] = deferred;
+    else
+      decide(deferred, lanes);
+  }
+
   int broad_phase(int body, const Floats &reach);
+  Floats body_motion(int body) const;
+  Floats body_margin(const BodyView &body, const Floats &motion) const;
+  void object_near(int body, int object, unsigned lanes);
+  Floats pair_motion(int pair) const;
+  Floats pair_margin(const BodyView &a, const BodyView &b, const Floats &motion) const;
+  void pair_near(int pair, unsigned lanes);
   bool environment(int body);
   bool self(int pair);
   unsigned cover_hits(const BodyView &body, const ObjectView &object, const Floats &margin, unsigned &open);
@@ -200,6 +135,9 @@ class Check {
   const MeshBlock &block_;
   const LaneMemory memory_;
   unsigned hits_ = 0;
+  bool defers_ = false;
+  int deferred_count_ = 0;
+  Deferred deferred_[kMostDeferred];
 };
 
 // Objects that may be near a body, with the configurations where they may be: number of candidates.
@@ -236,13 +174,19 @@ int Check::broad_phase(int body, const Floats &reach) {
   return count;
 }
 
+Floats Check::body_motion(int body) const {
+  if (block_.spread == nullptr) return Floats(0.0f);
+  const Floats motion = motion_of(work_, memory_, body, -1);
+  return block_.extra != nullptr ? motion + load(block_.extra) : motion;
+}
+
+Floats Check::body_margin(const BodyView &body, const Floats &motion) const {
+  return Floats(float(block_.margin) + body.padding + body.rounding + block_.rounding + float(kTouch)) + motion;
+}
+
 bool Check::environment(int index) {
   const BodyView &body = work_.robot.bodies[index];
-  Floats own(float(block_.margin) + body.padding + body.rounding + block_.rounding + float(kTouch));
-  Floats motion(0.0f);
-  if (block_.spread != nullptr) motion = motion_of(work_, memory_, index, -1);
-  if (block_.extra != nullptr) motion = motion + load(block_.extra);
-  if (block_.spread != nullptr) own = own + motion;
+  const Floats own = body_margin(body, body_motion(index));
   const int count = broad_phase(index, own + Floats(body.reach));
   const uint8_t *checked =
       work_.checked == nullptr ? nullptr : work_.checked + size_t(index) * work_.scene.object_count;
@@ -262,14 +206,22 @@ bool Check::environment(int index) {
       hit(cover_hits(body, object, margin, lanes), index, number, true);
       if (lanes == 0 || done()) continue;
     }
-    BodyPair pair{body.shape, object.shape, relative(body_frame(work_, memory_, index), constant(object.pose)),
-                  margin,     {},           {},
-                  false,      index,        number,
-                  &object};
-    bound(pair, float(block_.margin + kTouch) + body.padding + object.padding, motion);
-    hit(shapes_near(work_, pair, lanes, block_.any_is_enough), index, number, true);
+    narrow(index, number, lanes);
   }
   return hits_ != before;
+}
+
+void Check::object_near(int index, int number, unsigned lanes) {
+  const BodyView &body = work_.robot.bodies[index];
+  const ObjectView &object = work_.scene.objects[number];
+  const Floats motion = body_motion(index);
+  const Floats margin = body_margin(body, motion) + Floats(object.padding + object.rounding);
+  BodyPair pair{body.shape, object.shape, relative(body_frame(work_, memory_, index), constant(object.pose)),
+                margin,     {},           {},
+                false,      index,        number,
+                &object};
+  bound(pair, float(block_.margin + kTouch) + body.padding + object.padding, motion);
+  hit(shapes_near(work_, pair, lanes, block_.any_is_enough), index, number, true);
 }
 
 // The balls over a body against an object: gives the configurations that collide for sure, and leaves in `open` those
@@ -299,27 +251,45 @@ unsigned Check::cover_hits(const BodyView &body, const ObjectView &object, const
   return hits;
 }
 
+// What moves both does not matter.
+Floats Check::pair_motion(int number) const {
+  if (block_.spread == nullptr) return Floats(0.0f);
+  const MeshPair &names = work_.robot.pairs[number];
+  const int common = work_.common[number];
+  const Floats motion =
+      motion_of(work_, memory_, names.first, common) + motion_of(work_, memory_, names.second, common);
+  return block_.extra != nullptr ? motion + load(block_.extra) : motion;
+}
+
+Floats Check::pair_margin(const BodyView &a, const BodyView &b, const Floats &motion) const {
+  return Floats(float(block_.margin + kTouch) + a.padding + b.padding + a.rounding + b.rounding + block_.rounding) +
+         motion;
+}
+
 bool Check::self(int number) {
   const MeshPair &names = work_.robot.pairs[number];
   const BodyView &a = work_.robot.bodies[names.first], &b = work_.robot.bodies[names.second];
-  Floats margin(float(block_.margin + kTouch) + a.padding + b.padding + a.rounding + b.rounding + block_.rounding);
   const Floats3 d = memory_.centres[names.first] - memory_.centres[names.second];
-  const Floats reach(a.reach + b.reach), distance2 = dot(d, d);
-  Floats motion(0.0f), limit = reach + margin;
-  if (block_.spread != nullptr) {
-    // What moves both does not matter; it is left out only where the bound of all joints is not enough.
-    const int common = work_.common[number];
-    motion = motion_of(work_, memory_, names.first, common) + motion_of(work_, memory_, names.second, common);
-    if (block_.extra != nullptr) motion = motion + load(block_.extra);
-    margin = margin + motion, limit = limit + motion;
-  }
-  unsigned lanes = open() & bits(distance2 <= limit * limit);
-  if (lanes == 0) return false;
-  BodyPair pair{
-      a.shape, b.shape,     relative(body_frame(work_, memory_, names.first), body_frame(work_, memory_, names.second)),
-      margin,  {},          {},
-      false,   names.first, names.second,
-      nullptr};
+  const Floats limit = Floats(a.reach + b.reach) + pair_margin(a, b, pair_motion(number));
+  const unsigned lanes = open() & bits(dot(d, d) <= limit * limit), before = hits_;
+  if (lanes != 0) narrow(number, -1, lanes);
+  return hits_ != before;
+}
+
+void Check::pair_near(int number, unsigned lanes) {
+  const MeshPair &names = work_.robot.pairs[number];
+  const BodyView &a = work_.robot.bodies[names.first], &b = work_.robot.bodies[names.second];
+  const Floats motion = pair_motion(number);
+  BodyPair pair{a.shape,
+                b.shape,
+                relative(body_frame(work_, memory_, names.first), body_frame(work_, memory_, names.second)),
+                pair_margin(a, b, motion),
+                {},
+                {},
+                false,
+                names.first,
+                names.second,
+                nullptr};
   bound(pair, float(block_.margin + kTouch) + a.padding + b.padding, motion);
   PairMemory &memory = work_.memory[number];
   if (work_.cluster_number[number] >= 0) pair.clusters = work_.clusters + work_.cluster_number[number];
@@ -328,11 +298,9 @@ bool Check::self(int number) {
       lanes &= ~apart_along(pair, memory.direction[k], memory.support[k]);
     if (lanes != 0) lanes = hulls_near(pair, memory, lanes);
   }
-  if (lanes == 0) return false;
+  if (lanes == 0) return;
   const bool convex = a.shape.convex && b.shape.convex;  // then the hulls have decided
-  const unsigned found = convex ? lanes : shapes_near(work_, pair, lanes, block_.any_is_enough);
-  hit(found, names.first, names.second, false);
-  return found != 0;
+  hit(convex ? lanes : shapes_near(work_, pair, lanes, block_.any_is_enough), names.first, names.second, false);
 }
 
 // Bits of the configurations in which the hulls are apart along a direction in the frame of the first.
@@ -360,9 +328,10 @@ unsigned Check::hulls_near(const BodyPair &pair, PairMemory &memory, unsigned op
     double direction[3] = {-pose.p[0], -pose.p[1], -pose.p[2]};
     bool is_near =
         items_near({pair.a.exact, nullptr, kReduced}, {pair.b.exact, nullptr, kReduced}, pose, loose, direction);
+    const bool is_reduced = !is_near;
     if (is_near && convex)
-      is_near = items_near({pair.a.exact, nullptr, 0}, {pair.b.exact, nullptr, 0}, exact_pose(work_, pair, lane),
-                           double(pair.thresholds[lane]), direction);
+      is_near = convex_near(pair, item_of(pair.a, nullptr, 0), item_of(pair.b, nullptr, 0),
+                            exact_pose(work_, pair, lane), double(pair.thresholds[lane]), direction);
     if (is_near) {
       near |= 1u << lane;
       if (block_.any_is_enough && convex) return near;
@@ -372,7 +341,7 @@ unsigned Check::hulls_near(const BodyPair &pair, PairMemory &memory, unsigned op
         __builtin_sqrt(direction[0] * direction[0] + direction[1] * direction[1] + direction[2] * direction[2]);
     double outwards[3];
     for (int i = 0; i < 3; ++i) outwards[i] = -direction[i] / length;
-    const double support = reach_along(*pair.a.exact, outwards);
+    const double support = reach_along(*pair.a.exact, outwards, is_reduced);
     for (int k = PairMemory::kMost - 1; k > 0; --k) {
       for (int i = 0; i < 3; ++i) memory.direction[k][i] = memory.direction[k - 1][i];
       memory.support[k] = memory.support[k - 1];

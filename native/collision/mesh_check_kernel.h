@@ -51,6 +51,7 @@ struct MeshBlock {
   float rounding;      // beyond that of the bodies, where sliding axes are farther out than was said
   unsigned lanes;      // bits of the configurations that are asked about
   bool any_is_enough;  // one collision decides
+  bool first_free;     // configurations after the first free one need no answer
 };
 
 struct MeshKernels {

@@ -87,10 +87,11 @@ struct MeshChecker::Parts {
 
   void hold(const double *configuration, const uint8_t *moving);
 
-  unsigned run(unsigned lanes, bool any, const float *spreads, const float *further = nullptr) {
+  unsigned run(unsigned lanes, bool any, const float *spreads, const float *further = nullptr,
+               bool first_free = false) {
     if (blocked) return lanes;
     poses.start(q.data());
-    const MeshBlock block{q.data(), spreads, further, options.margin, more_rounding(), lanes, any};
+    const MeshBlock block{q.data(), spreads, further, options.margin, more_rounding(), lanes, any, first_free};
     return kernels.check(work, block);
   }
 
@@ -179,6 +180,13 @@ unsigned MeshChecker::check(const double *q, int count, bool any_is_enough) {
   parts_->load(q, count);
   parts_->checks += count;
   return parts_->run((1u << count) - 1, any_is_enough, nullptr);
+}
+
+int MeshChecker::first_free(const double *q, int count) {
+  parts_->load(q, count);
+  parts_->checks += count;
+  const unsigned all = (1u << count) - 1, open = all & ~parts_->run(all, false, nullptr, nullptr, true);
+  return open == 0 ? count : __builtin_ctz(open);
 }
 
 unsigned MeshChecker::unproved(const double *q, const double *spread, int count, const double *extra) {

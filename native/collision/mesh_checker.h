@@ -59,6 +59,8 @@ class MeshChecker {
   // near to each other (samples of one edge): the broad phase looks at all of them at once. With `any_is_enough` the
   // answer is not 0 where one of them collides, but bits of others may be missing.
   unsigned check(const double *q, int count, bool any_is_enough = false);
+  // The first of the configurations q (count, dof), count <= kMeshLanes, that does not collide; count: all of them do.
+  int first_free(const double *q, int count);
   // Bit l is set unless all configurations within the spread (count, dof) of q[l] are proved free; with extra (count)
   // metres of clearance beyond the margin, where they are given.
   unsigned unproved(const double *q, const double *spread, int count, const double *extra = nullptr);

@@ -133,10 +133,14 @@ Placement object_in_body(ExactPoses &poses, int lane, int a, const ObjectView &o
   return relative(poses.body(lane, a), object.exact);
 }
 
-double reach_along(const CollisionShape &shape, const double *direction) {
+double reach_along(const CollisionShape &shape, const double *direction, bool reduced) {
   double point[3];
-  shape.support(direction, point);
-  return dot(point, direction);
+  if (!reduced) {
+    shape.support(direction, point);
+    return dot(point, direction);
+  }
+  shape.reduced_support(direction, point);
+  return dot(point, direction) + shape.hull_excess();
 }
 
 bool items_near(const ConvexItem &a, const ConvexItem &b, const Placement &b_in_a, double threshold,

@@ -24,8 +24,9 @@ constexpr int kCluster = -2;  // less k: the hull of its part k
 // is a guess of where a lies from b; where the answer is false, they lie farther apart than the threshold along it.
 bool items_near(const ConvexItem &a, const ConvexItem &b, const Placement &b_in_a, double threshold, double *direction);
 
-// How far the core of a shape reaches along a direction.
-double reach_along(const CollisionShape &shape, const double *direction);
+// How far the core of a shape reaches along a direction; with `reduced` at most, by its reduced hull, which takes much
+// less time.
+double reach_along(const CollisionShape &shape, const double *direction, bool reduced);
 
 // Whether the hull of a comes nearer than `threshold` to the half space below z = 0 of a frame.
 bool half_space_near(const CollisionShape &a, const Placement &plane_in_a, double threshold);

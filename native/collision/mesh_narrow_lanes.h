@@ -104,6 +104,31 @@ MEMETIK_INLINE Placement lane_pose(const FloatFrame &f, int lane) {
   return pose;
 }
 
+// Single precision moves the corners of a shape's reduced hull by less than this, metres.
+inline double hull_rounding(const ShapeView &shape) {
+  const float *c = shape.centre;
+  const float far = __builtin_fabsf(c[0]) + __builtin_fabsf(c[1]) + __builtin_fabsf(c[2]) + shape.bounding_radius;
+  return 2 * double(kUnitRounding) * double(far);
+}
+
+// Whether items of the two bodies come too near. Where one is a whole convex mesh, its reduced hull decides most
+// questions, with few corners: it lies within the true one, by no more than its excess.
+inline bool convex_near(const BodyPair &pair, const ConvexItem &a, const ConvexItem &b, const Placement &pose,
+                        double threshold, double *direction) {
+  const bool reduces_a = a.corners == nullptr && pair.a.hull_excess > 0;
+  const bool reduces_b = b.corners == nullptr && pair.b.hull_excess > 0;
+  if (reduces_a || reduces_b) {
+    const ConvexItem few_a = reduces_a ? ConvexItem{a.shape, nullptr, kReduced} : a;
+    const ConvexItem few_b = reduces_b ? ConvexItem{b.shape, nullptr, kReduced} : b;
+    const double rounding = (reduces_a ? hull_rounding(pair.a) : 0.0) + (reduces_b ? hull_rounding(pair.b) : 0.0);
+    const double excess =
+        (reduces_a ? double(pair.a.hull_excess) : 0.0) + (reduces_b ? double(pair.b.hull_excess) : 0.0);
+    if (!items_near(few_a, few_b, pose, threshold + excess + rounding, direction)) return false;
+    if (threshold > rounding && items_near(few_a, few_b, pose, threshold - rounding, direction)) return true;
+  }
+  return items_near(a, b, pose, threshold, direction);
+}
+
 // Whether anything of two leaves (null: a convex solid) comes too near in one configuration.
 inline bool leaves_near(MeshWork &work, const BodyPair &pair, const FloatFrame &f, const BoxNode *a, const BoxNode *b,
                         int lane, bool &has_pose, Placement &pose) {
@@ -136,13 +161,13 @@ inline bool leaves_near(MeshWork &work, const BodyPair &pair, const FloatFrame &
         const Placement rounded = lane_pose(pair.b_in_a, lane);
         const double bound = double(pair.is_proof ? get(pair.margin, lane) : pair.certain[lane]);
         double direction[3] = {-rounded.p[0], -rounded.p[1], -rounded.p[2]};
-        const bool near = items_near(first, second, rounded, bound, direction);
+        const bool near = convex_near(pair, first, second, rounded, bound, direction);
         if (near) return true;
         if (pair.is_proof) continue;
       }
       if (!has_pose) pose = exact_pose(work, pair, lane), has_pose = true;
       double direction[3] = {-pose.p[0], -pose.p[1], -pose.p[2]};
-      if (items_near(first, second, pose, double(pair.thresholds[lane]), direction)) return true;
+      if (convex_near(pair, first, second, pose, double(pair.thresholds[lane]), direction)) return true;
     }
   return false;
 }
@@ -307,7 +332,7 @@ inline unsigned shapes_near(MeshWork &work, const BodyPair &pair, unsigned open,
       const bool near =
           pair.b.kind == ShapeKind::half_space
               ? half_space_near(*pair.a.exact, pose, threshold)
-              : items_near({pair.a.exact, nullptr, 0}, {pair.b.exact, nullptr, 0}, pose, threshold, direction);
+              : convex_near(pair, item_of(pair.a, nullptr, 0), item_of(pair.b, nullptr, 0), pose, threshold, direction);
       hits |= unsigned(near) << lane;
     }
     return hits;

@@ -174,7 +174,7 @@ class PythonBoundProblem {
   std::optional<BoundProblem> bound_;
 };
 
-// Solves of a problem without a scene or goals of the user's own, with options that were checked before.
+// Solves of a problem without goals of the user's own, with options that were checked before.
 class WarmSolve {
  public:
   WarmSolve(const Problem &problem, const SolveOptions &options, nb::object seed)
@@ -182,14 +182,14 @@ class WarmSolve {
     check_threads(options);
     if (!plain_doubles(seed_, 1, size_t(problem.view().dof)))
       throw std::invalid_argument("the seed must be an array of as many numbers as the robot has joints.");
-    if (problem.view().callback_count || problem.view().contact_count)
+    if (problem.view().callback_count)
       throw std::invalid_argument("this problem has goals that need more than targets and a seed.");
     callbacks_.interrupted = has_signal;
   }
 
   // The outcome; of a failure the pair of it and of what was solved: the seed, then target after target. None where
   // anything has to be converted first, or told what is wrong with it.
-  nb::object solve(nb::handle targets, nb::handle seed, nb::handle rng) const {
+  nb::object solve(nb::handle targets, nb::handle seed, nb::handle rng, nb::handle collision) const {
     if (!PyLong_CheckExact(rng.ptr())) return nb::none();
     const unsigned long long drawn = PyLong_AsUnsignedLongLong(rng.ptr());
     if (PyErr_Occurred()) {
@@ -200,11 +200,16 @@ class WarmSolve {
     TargetsAndSeed arrays;
     if (!arrays.take(problem_, targets, seed.is_none() ? nb::handle(seed_) : seed, inputs)) return nb::none();
     inputs.rng = drawn, inputs.is_seeded = !seed.is_none();
+    Predicates predicates(problem_.view().dof);
+    const auto *own = collision.is_none() ? nullptr : nb::cast<const PythonCollision *>(collision);
+    const CollisionSnapshot snapshot = to_snapshot(problem_, own, predicates);
+    if (snapshot) inputs.collision = &snapshot;
     Outcome outcome;
     {
       const ReleasedGil released;
       outcome = memetik::solve(problem_, options_, inputs, callbacks_);
     }
+    predicates.raise();
     if (outcome.ending == Ending::interrupted || PyErr_Occurred()) throw nb::python_error();
     if (outcome.success) return nb::cast(std::move(outcome));
     return nb::make_tuple(std::move(outcome), to_numpy(arrays.values()));
@@ -219,13 +224,13 @@ class WarmSolve {
 
 // A WarmSolve as a plain function of Python: the way from the interpreter that touches least.
 PyObject *call_warm_solve(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
-  if (count != 3) {
-    PyErr_SetString(PyExc_TypeError, "a warm solve takes targets, seed and rng.");
+  if (count != 4) {
+    PyErr_SetString(PyExc_TypeError, "a warm solve takes targets, seed, rng and a collision snapshot or None.");
     return nullptr;
   }
   try {
     const WarmSolve &warm = *nb::inst_ptr<WarmSolve>(self);
-    return warm.solve(arguments[0], arguments[1], arguments[2]).release().ptr();
+    return warm.solve(arguments[0], arguments[1], arguments[2], arguments[3]).release().ptr();
   } catch (nb::python_error &error) {
     error.restore();
   } catch (const std::exception &error) {
@@ -235,7 +240,8 @@ PyObject *call_warm_solve(PyObject *self, PyObject *const *arguments, Py_ssize_t
 }
 
 PyMethodDef warm_solve_function = {"solve", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(&call_warm_solve)),
-                                   METH_FASTCALL, "Targets, seed and rng, in this order."};
+                                   METH_FASTCALL,
+                                   "Targets, seed, rng and what the robot is kept apart from, in this order."};
 
 }  // namespace
 
@@ -273,9 +279,10 @@ void bind_solve(nb::module_ &m) {
            nb::keep_alive<1, 2>(), "seed: where solves start that give none.")
       .def_prop_ro(
           "function", [](nb::handle self) { return nb::steal(PyCFunction_New(&warm_solve_function, self.ptr())); },
-          nb::sig("def function(self) -> collections.abc.Callable[[tuple[object, ...], object, object], "
-                  "Outcome | tuple[Outcome, numpy.typing.NDArray[numpy.float64]] | None]"),
-          "A function of targets, seed and rng. It gives the outcome; of a failure also the seed and the targets that "
+          nb::sig("def function(self) -> collections.abc.Callable[[tuple[object, ...], object, object, "
+                  "CollisionSnapshot | None], Outcome | tuple[Outcome, numpy.typing.NDArray[numpy.float64]] | None]"),
+          "A function of targets, seed, rng and collision snapshot (None: no scene). It gives the outcome; of a "
+          "failure also the seed and the targets that "
           "were solved, one after the other. None where "
           "an input has to be converted first.");
 }

@@ -105,15 +105,15 @@ bool FreePose::take(const PoseElement &element, int count) {
   for (int k = 0; k < count; ++k)
     put_configuration(problem_, view_, &answers_[size_t(k) * n], element.seed, element.configuration,
                       &rows_[size_t(k) * dof]);
-  const int64_t begin = ticks();
-  const unsigned hits = checker_.check(rows_.data(), count);
-  contact_ticks += ticks() - begin;
   for (int k = 0; k < count; ++k) {
+    const int64_t begin = ticks();
+    const int free = k + checker_.first_free(&rows_[size_t(k) * dof], count - k);
+    contact_ticks += ticks() - begin;
+    for (; k < free; ++k)
+      if (blocked++ < kMostBranches)
+        branches.insert(branches.end(), &rows_[size_t(k) * dof], &rows_[size_t(k) * dof] + dof);
+    if (k == count) break;
     const double *row = &rows_[size_t(k) * dof];
-    if (hits >> k & 1) {
-      if (blocked++ < kMostBranches) branches.insert(branches.end(), row, row + dof);
-      continue;
-    }
     q.assign(row, row + dof);
     if (check_pose(problem_, view_, element.data, row, errors.data()) &&
         (!accepts || accepts(q, errors, &answers_[size_t(k) * n])))

@@ -68,6 +68,7 @@ class CollisionContext:
         self._exact: CollisionModel | None = None
         self._native: MeshChecker | None = None
         self._seen: SceneSnapshot | None = None
+        self._snapshot: _core.CollisionSnapshot | None = None
         self._openings: list[tuple[np.ndarray, Openings]] = []
         self._prepare(begin)
 
@@ -113,9 +114,10 @@ class CollisionContext:
 
     def snapshot(self) -> _core.CollisionSnapshot:
         """The scene as it is now, for the core: the two fast models, the exact check and the margin."""
-        if self.scene is not None and self.scene.snapshot() is not self._seen:
-            self._prepare(time.perf_counter())
-        return _core.CollisionSnapshot(self.tight.core, self.conservative.core, self.native.core, self.margin)
+        found = self._snapshot
+        if found is None or (self.scene is not None and self.scene.snapshot() is not self._seen):
+            found = self._prepare(time.perf_counter())
+        return found
 
     @property
     def has_openings(self) -> bool:
@@ -134,20 +136,22 @@ class CollisionContext:
                 best = found._replace(point=pose[:3, :3] @ found.point + pose[:3, 3])
         return best
 
-    def _prepare(self, begin: float) -> None:
+    def _prepare(self, begin: float) -> _core.CollisionSnapshot:
         """Make all that the scene as it is now needs; `begin` is when the clock started."""
         from memetik.scene.scene import EMPTY
 
+        self._snapshot = None
         self._seen = None if self.scene is None else self.scene.snapshot()
-        _ = self.tight.core, self.conservative.core
+        tight, conservative = self.tight.core, self.conservative.core
         objects = EMPTY.objects if self._seen is None else self._seen.objects
         found = [(objects[name].pose, openings_of(objects[name], field)) for name, field in self.tight.fields.items()]
         self._openings = [(pose, openings) for pose, openings in found if openings]
-        _ = self.native.core
+        found = self._snapshot = _core.CollisionSnapshot(tight, conservative, self.native.core, self.margin)
         spent = time.perf_counter() - begin
         self.preparation_time += spent
         level = logging.INFO if spent > 0.1 else logging.DEBUG
         logger.log(level, "prepared the collision models of %r in %.3g s", self.robot.name, spent)
+        return found
 
 
 def openings_of(item: SceneObject, field: DistanceField) -> Openings | None:

@@ -125,7 +125,7 @@ class _Elements:
         with_neighbours = in_scene and not inputs.is_seeded and self.options.memetic.neighbours
         chunk = SCENE_CHUNK if in_scene else CHUNK
         shown = self.count > 4 * chunk and is_shown()
-        if not (in_scene or shown):
+        if not (with_neighbours or shown):
             return self._solve(slice(None), None)
         outcome = self.empty()
         features = _features(inputs) if with_neighbours and self.count else None
@@ -156,7 +156,8 @@ class _Elements:
         """Of each element the problem that leads through an opening, and the point in it."""
         guides: list[_core.Problem | None] = []
         points, openings = np.zeros((count, 3)), self.problem.opening_guides
-        if openings is not None and self.options.memetic.openings:
+        context = self.problem.collision_context
+        if openings is not None and self.options.memetic.openings and context is not None and context.has_openings:
             for k in range(count):
                 own = [t[k] if many else t for t, many in zip(targets, self.inputs.batched_targets, strict=True)]
                 guide, points[k] = openings.find(own) or (None, 0.0)

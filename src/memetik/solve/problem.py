@@ -31,7 +31,10 @@ MOST_KNOWN = 64
 """Options that are kept, checked, for further solves."""
 
 ErrorT = TypeVar("ErrorT")
-WarmCall = Callable[[tuple[object, ...], object, object], _core.Outcome | tuple[_core.Outcome, Array] | None]
+WarmCall = Callable[
+    [tuple[object, ...], object, object, _core.CollisionSnapshot | None],
+    _core.Outcome | tuple[_core.Outcome, Array] | None,
+]
 
 
 @runtime_checkable
@@ -219,8 +222,12 @@ class Problem:
         """
         if valid is None and base is None:
             # What was passed is the key. The core hands back what has to be converted or checked first.
+            context = self.collision_context
+            around = None if context is None else context.snapshot()
+            # A target behind an opening may need a guide.
+            is_open = context is None or not context.has_openings
             try:
-                found = self._warm[tuple(options.items())](targets, seed, rng)
+                found = self._warm[tuple(options.items())](targets, seed, rng, around) if is_open else None
             except (KeyError, TypeError):
                 found = None
             if isinstance(found, tuple):
@@ -306,8 +313,7 @@ class Problem:
             self._known.clear()
             self._warm.clear()
         self._known[key] = options
-        is_free = self.collision_context is None and self.external_checker is None
-        if is_free and not (self.callbacks or self.held_values) and options.is_warm:
+        if options.is_warm and self.external_checker is None and not (self.callbacks or self.held_values):
             self._warm[key] = _core.WarmSolve(self.core, options.core, self.neutral).function
         return options
 
@@ -316,7 +322,8 @@ class Problem:
         shapes = [target.shape for target in self.open_targets]
         seed, *flat = np.split(solved, np.cumsum([self.robot.dof, *map(math.prod, shapes)])[:-1])
         own = tuple(values.reshape(shape) for values, shape in zip(flat, shapes, strict=True))
-        return Solution(self, own, outcome, "approximate" if approximate else None, seed)
+        is_free = self.collision_context is None or outcome.collision_free
+        return Solution(self, own, outcome, "approximate" if approximate and is_free else None, seed)
 
     def named_errors(self, errors: Iterable[ErrorT]) -> dict[str, dict[str, ErrorT]]:
         """Errors of the core's terms, numbers or arrays, by goal and label."""
