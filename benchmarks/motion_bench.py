@@ -32,6 +32,10 @@ from memetik.motion.planning.paths import find_path
 GOALS = {"search": 4500, "proved": 8000, "called": 15000, "timed": 40000}
 """What the medians are to be at most, in u."""
 
+FIRST_UNITS = (53e-9, 88e-9)
+"""Seconds: u as it was where the goals were stated, by the clock that the processor chose. Processors with wider
+vectors have a smaller one, by which the goals are harder to reach."""
+
 
 @dataclass
 class Row:
@@ -135,7 +139,9 @@ def conclude(name: str, rows: list[Row], unit: float) -> None:
     for stage, goal in GOALS.items() if name == "panda" else ():
         values = [row.seconds[stage] for row in rows if stage in row.seconds]
         if values:
-            print(f"  {stage}: median {np.median(values) / unit:.0f} u, to be at most {goal} u")
+            middle = float(np.median(values))
+            others = " or ".join(f"{middle / other:.0f}" for other in FIRST_UNITS)
+            print(f"  {stage}: median {middle / unit:.0f} u, to be at most {goal} u; {others} by the first units")
     touching, looked = sum(bool(row.contact) for row in rows), sum(row.checked for row in rows)
     print(f"  touching by coal: {touching} of {looked} looked at")
 

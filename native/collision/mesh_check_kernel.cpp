@@ -59,6 +59,7 @@ class Check {
                                ? Floats3{body.centre[0], body.centre[1], body.centre[2]}
                                : placed(memory_.frames[body.axis], body.centre[0], body.centre[1], body.centre[2]);
     }
+    if (block_.items != nullptr) return run_items(*block_.items);
     defers_ = block_.first_free;
     for (int k = 0; k < work_.body_count && !done(); ++k)
       if (environment(work_.bodies[k])) to_front(work_.bodies, k);
@@ -70,7 +71,22 @@ class Check {
 
  private:
   bool done() const { return block_.any_is_enough ? hits_ != 0 : hits_ == block_.lanes; }
+  bool is_coarse() const { return block_.items != nullptr && block_.items->coarsely; }
   unsigned open() const { return block_.lanes & ~hits_; }
+
+  unsigned run_items(const MeshItems &items) {
+    unsigned left = 0;
+    for (int k = 0; k < items.count; ++k) {
+      const int number = items.numbers[k];
+      const unsigned closed = block_.lanes & ~unsigned(items.lanes[number]);
+      if (closed == block_.lanes) continue;
+      hits_ = closed;
+      number < work_.robot.body_count ? environment(number) : self(number - work_.robot.body_count);
+      items.lanes[number] = uint8_t(hits_ & ~closed);
+      left |= items.lanes[number];
+    }
+    return left;
+  }
 
   static void to_front(int *list, int k) {
     const int value = list[k];
@@ -89,7 +105,7 @@ class Check {
     const Floats exact = Floats(threshold) + motion;
     store(exact, pair.thresholds);
     store(exact - (pair.margin - exact), pair.certain);
-    pair.is_proof = block_.spread != nullptr;
+    pair.is_proof = block_.spread != nullptr || !block_.exact;
   }
 
   // Configuration after configuration, until one is free.
@@ -204,7 +220,8 @@ bool Check::environment(int index) {
     if (lanes == 0) continue;
     if (body.ball_count > 0 && object.shape.kind < ShapeKind::mesh) {
       hit(cover_hits(body, object, margin, lanes), index, number, true);
-      if (lanes == 0 || done()) continue;
+      if (is_coarse()) hit(lanes, index, number, true);
+      if (lanes == 0 || is_coarse() || done()) continue;
     }
     narrow(index, number, lanes);
   }
@@ -299,8 +316,8 @@ void Check::pair_near(int number, unsigned lanes) {
     if (lanes != 0) lanes = hulls_near(pair, memory, lanes);
   }
   if (lanes == 0) return;
-  const bool convex = a.shape.convex && b.shape.convex;  // then the hulls have decided
-  hit(convex ? lanes : shapes_near(work_, pair, lanes, block_.any_is_enough), names.first, names.second, false);
+  const bool decided = is_coarse() || (a.shape.convex && b.shape.convex);  // by the hulls
+  hit(decided ? lanes : shapes_near(work_, pair, lanes, block_.any_is_enough), names.first, names.second, false);
 }
 
 // Bits of the configurations in which the hulls are apart along a direction in the frame of the first.
@@ -329,9 +346,11 @@ unsigned Check::hulls_near(const BodyPair &pair, PairMemory &memory, unsigned op
     bool is_near =
         items_near({pair.a.exact, nullptr, kReduced}, {pair.b.exact, nullptr, kReduced}, pose, loose, direction);
     const bool is_reduced = !is_near;
-    if (is_near && convex)
-      is_near = convex_near(pair, item_of(pair.a, nullptr, 0), item_of(pair.b, nullptr, 0),
-                            exact_pose(work_, pair, lane), double(pair.thresholds[lane]), direction);
+    if (is_near && convex) {
+      const DecisivePose decisive(work_, pair, lane);
+      is_near = convex_near(pair, item_of(pair.a, nullptr, 0), item_of(pair.b, nullptr, 0), decisive.pose,
+                            decisive.threshold, direction);
+    }
     if (is_near) {
       near |= 1u << lane;
       if (block_.any_is_enough && convex) return near;

@@ -43,6 +43,15 @@ struct MeshWork {
   MeshContact contact;
 };
 
+// What a proof asks about alone: numbers of bodies (against objects), and of pairs beyond all bodies; per number the
+// configurations in which it is asked about, which the answer reduces to those where it is not proved free.
+struct MeshItems {
+  const int *numbers;
+  uint8_t *lanes;  // by number
+  int count;
+  bool coarsely;  // balls and hulls alone are looked at, not what is within them
+};
+
 struct MeshBlock {
   const double *q;      // (dof, 8); lanes that are not asked about repeat others
   const float *spread;  // (dof, 8): the motion of each joint to both sides that is to be proved free; null: none
@@ -52,6 +61,8 @@ struct MeshBlock {
   unsigned lanes;      // bits of the configurations that are asked about
   bool any_is_enough;  // one collision decides
   bool first_free;     // configurations after the first free one need no answer
+  bool exact;          // double precision decides what single precision does not prove free; with a spread never
+  const MeshItems *items = nullptr;  // null: all that moves
 };
 
 struct MeshKernels {

@@ -87,11 +87,12 @@ struct MeshChecker::Parts {
 
   void hold(const double *configuration, const uint8_t *moving);
 
-  unsigned run(unsigned lanes, bool any, const float *spreads, const float *further = nullptr,
-               bool first_free = false) {
+  unsigned run(unsigned lanes, bool any, const float *spreads, const float *further = nullptr, bool first_free = false,
+               const MeshItems *items = nullptr) {
     if (blocked) return lanes;
     poses.start(q.data());
-    const MeshBlock block{q.data(), spreads, further, options.margin, more_rounding(), lanes, any, first_free};
+    const MeshBlock block{q.data(), spreads, further,    options.margin, more_rounding(),
+                          lanes,    any,     first_free, options.exact,  items};
     return kernels.check(work, block);
   }
 
@@ -100,6 +101,17 @@ struct MeshChecker::Parts {
     const int dof = view.dof;
     for (int k = 0; k < dof; ++k)
       for (int lane = 0; lane < kMeshLanes; ++lane) q[size_t(8 * k + lane)] = rows[(lane < count ? lane : 0) * dof + k];
+  }
+
+  // The same, with spreads.
+  void load(const double *rows, const double *spreads, int count) {
+    load(rows, count);
+    const int dof = view.dof;
+    for (int k = 0; k < dof; ++k)
+      for (int lane = 0; lane < kMeshLanes; ++lane)
+        // A little more, for the rounding of this number.
+        spread[size_t(8 * k + lane)] = float(spreads[(lane < count ? lane : 0) * dof + k] * (1 + 1e-6));
+    checks += count;
   }
 
   // Fills lanes with points of the motion from a to b.
@@ -191,18 +203,25 @@ int MeshChecker::first_free(const double *q, int count) {
 
 unsigned MeshChecker::unproved(const double *q, const double *spread, int count, const double *extra) {
   Parts &parts = *parts_;
-  const int dof = parts.view.dof;
-  parts.load(q, count);
-  for (int k = 0; k < dof; ++k)
-    for (int lane = 0; lane < kMeshLanes; ++lane)
-      // A little more, for the rounding of this number.
-      parts.spread[size_t(8 * k + lane)] = float(spread[(lane < count ? lane : 0) * dof + k] * (1 + 1e-6));
-  parts.checks += count;
+  parts.load(q, spread, count);
   float further[kMeshLanes];
   for (int lane = 0; extra != nullptr && lane < kMeshLanes; ++lane)
     further[lane] = float(extra[lane < count ? lane : 0] * (1 + 1e-6));
   return parts.run((1u << count) - 1, false, parts.spread.data(), extra == nullptr ? nullptr : further);
 }
+
+unsigned MeshChecker::unproved(const double *q, const double *spread, int count, const MeshItems &items) {
+  parts_->load(q, spread, count);
+  return parts_->run((1u << count) - 1, false, parts_->spread.data(), nullptr, false, &items);
+}
+
+std::vector<int> MeshChecker::items() const {
+  std::vector<int> numbers = parts_->bodies;
+  for (const int pair : parts_->pairs) numbers.push_back(parts_->view.body_count + pair);
+  return numbers;
+}
+
+int MeshChecker::item_bound() const { return parts_->view.body_count + parts_->view.pair_count; }
 
 bool MeshChecker::is_free(const double *q) { return check(q, 1) == 0; }
 

@@ -22,7 +22,12 @@ struct MeshCheckOptions {
   bool self = true;         // bodies against each other
   // Per body and object (bodies x objects), 0 where the two may touch; empty: all are kept apart.
   std::vector<uint8_t> checked;
+  // Whether double precision decides what single precision does not prove free. Without it, what is within rounding of
+  // the margin collides: for margins that nothing depends on.
+  bool exact = true;
 };
+
+struct MeshItems;
 
 // blocked: a configuration of the motion collides; undecided: neither proved free nor seen to collide.
 MEMETIK_ENUM(EdgeState, proved, undecided, blocked)
@@ -64,6 +69,11 @@ class MeshChecker {
   // Bit l is set unless all configurations within the spread (count, dof) of q[l] are proved free; with extra (count)
   // metres of clearance beyond the margin, where they are given.
   unsigned unproved(const double *q, const double *spread, int count, const double *extra = nullptr);
+  // The same of the bodies and pairs that `items` asks about; which of them are not proved is left in it.
+  unsigned unproved(const double *q, const double *spread, int count, const MeshItems &items);
+  // The numbers of all bodies and pairs that move, for MeshItems, and what numbers are below.
+  std::vector<int> items() const;
+  int item_bound() const;
   bool is_free(const double *q);
   // out[n]: whether q[n] of (count, dof) collides. Rows need not be related.
   void collides(const double *q, int64_t count, uint8_t *out);

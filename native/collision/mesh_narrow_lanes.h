@@ -129,6 +129,16 @@ inline bool convex_near(const BodyPair &pair, const ConvexItem &a, const ConvexI
   return items_near(a, b, pose, threshold, direction);
 }
 
+// The pose of B in A that decides, and what their distance has to exceed at it.
+struct DecisivePose {
+  Placement pose;
+  double threshold;
+
+  DecisivePose(MeshWork &work, const BodyPair &pair, int lane)
+      : pose(pair.is_proof ? lane_pose(pair.b_in_a, lane) : exact_pose(work, pair, lane)),
+        threshold(double(pair.is_proof ? get(pair.margin, lane) : pair.thresholds[lane])) {}
+};
+
 // Whether anything of two leaves (null: a convex solid) comes too near in one configuration.
 inline bool leaves_near(MeshWork &work, const BodyPair &pair, const FloatFrame &f, const BoxNode *a, const BoxNode *b,
                         int lane, bool &has_pose, Placement &pose) {
@@ -316,7 +326,7 @@ inline bool trees_near(MeshWork &work, const BodyPair &pair, int lane, ClusterPa
     push(nearest);
   }
   if (!pair.a.solid && !pair.b.solid) return false;
-  if (!has_pose) pose = exact_pose(work, pair, lane);
+  if (!has_pose) pose = DecisivePose(work, pair, lane).pose;
   return is_within(*pair.a.exact, *pair.b.exact, pose);
 }
 
@@ -326,8 +336,9 @@ inline unsigned shapes_near(MeshWork &work, const BodyPair &pair, unsigned open,
     unsigned hits = 0;
     for (unsigned left = open; left != 0 && !(any_is_enough && hits != 0); left &= left - 1) {
       const int lane = first_bit(left);
-      const Placement pose = exact_pose(work, pair, lane);
-      const double threshold = double(pair.thresholds[lane]);
+      const DecisivePose decisive(work, pair, lane);
+      const Placement &pose = decisive.pose;
+      const double threshold = decisive.threshold;
       double direction[3] = {-pose.p[0], -pose.p[1], -pose.p[2]};
       const bool near =
           pair.b.kind == ShapeKind::half_space

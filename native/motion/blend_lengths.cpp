@@ -4,31 +4,54 @@
 #include "motion/curve_query.h"
 
 namespace memetik {
+namespace {
+
+constexpr int kHalvings = 7;
+
+struct Corner {
+  size_t point;
+  double in, out, length;  // the measures of its two segments; what a curve may take of both
+};
+
+}  // namespace
 
 std::vector<double> blend_lengths(CurveQuery &query, const std::vector<double> &path, const double *scale,
                                   double largest) {
-  const int dof = query.dof(), points = int(path.size() / size_t(dof));
-  const size_t n = size_t(dof);
-  std::vector<double> lengths(static_cast<size_t>(points), 0.0), a(n), c(n);
+  const size_t dof = size_t(query.dof()), points = path.size() / dof;
+  std::vector<double> lengths(points, 0.0), curves;
   const auto measure = [&](const double *from, const double *to) {
     double most = 0;
-    for (int k = 0; k < dof; ++k) most = std::max(most, scale[k] * std::abs(to[k] - from[k]));
+    for (size_t k = 0; k < dof; ++k) most = std::max(most, scale[k] * std::abs(to[k] - from[k]));
     return most;
   };
-  for (int i = 1; i + 1 < points; ++i) {
-    const double *before = path.data() + size_t(i - 1) * n, *at = before + dof, *after = at + dof;
-    const double in = measure(before, at), out = measure(at, after);
-    if (!(in > 0 && out > 0)) continue;
-    const double most = largest * std::min(in, out);
-    for (double length = most; length > most / 100; length *= 0.5) {
-      for (size_t k = 0; k < n; ++k) {
-        a[k] = at[k] + length / in * (before[k] - at[k]);
-        c[k] = at[k] + length / out * (after[k] - at[k]);
-      }
-      if (!query.is_curve_proved(a.data(), at, c.data())) continue;
-      lengths[size_t(i)] = length;
-      break;
+  std::vector<Corner> open;
+  for (size_t i = 1; i + 1 < points; ++i) {
+    const double *at = path.data() + i * dof;
+    const double in = measure(at - dof, at), out = measure(at, at + dof);
+    if (in > 0 && out > 0) open.push_back({i, in, out, largest * std::min(in, out)});
+  }
+  // All corners at once: their curves share the lanes.
+  std::vector<uint8_t> proved;
+  for (int halving = 0; halving < kHalvings && !open.empty(); ++halving) {
+    curves.clear();
+    for (const Corner &corner : open) {
+      const double *at = path.data() + corner.point * dof, *before = at - dof, *after = at + dof;
+      for (size_t k = 0; k < dof; ++k) curves.push_back(at[k] + corner.length / corner.in * (before[k] - at[k]));
+      curves.insert(curves.end(), at, at + dof);
+      for (size_t k = 0; k < dof; ++k) curves.push_back(at[k] + corner.length / corner.out * (after[k] - at[k]));
     }
+    proved.assign(open.size(), 0);
+    query.prove_curves(curves.data(), open.size(), proved.data());
+    size_t left = 0;
+    for (size_t n = 0; n < open.size(); ++n) {
+      if (proved[n]) {
+        lengths[open[n].point] = open[n].length;
+        continue;
+      }
+      open[left] = open[n];
+      open[left++].length *= 0.5;
+    }
+    open.resize(left);
   }
   return lengths;
 }

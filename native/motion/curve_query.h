@@ -1,6 +1,7 @@
 // What timing asks of free space.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 namespace memetik {
@@ -9,8 +10,9 @@ class CurveQuery {
  public:
   virtual ~CurveQuery() = default;
   virtual int dof() const = 0;
-  // Whether the curve (1 - u)^2 a + 2 u (1 - u) b + u^2 c is proved free.
-  virtual bool is_curve_proved(const double *a, const double *b, const double *c) = 0;
+  // Of curves (1 - u)^2 a + 2 u (1 - u) b + u^2 c, given by a, b and c (count, 3, dof): out[n] is 1 where one is proved
+  // free, else 0.
+  virtual void prove_curves(const double *corners, size_t count, uint8_t *out) = 0;
 };
 
 // For each inner point of a path how much of its two segments a curve may replace, in the measure of a segment

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collision/mesh_check_kernel.h"
+
 namespace memetik {
 namespace {
 
+// Long parts come near to too much for triangles to prove them: it is quicker to halve them first.
+constexpr int kCoarse = 2;    // depths at which balls and hulls alone are looked at
 constexpr int kLookFrom = 3;  // halvings after which middles are looked at for themselves
 
 }  // namespace
@@ -52,14 +56,17 @@ bool MeshMotion::is_corner_free(const double *a, const double *b, const double *
 
 // Halves each curve's [0, 1] until every part is proved, one of their middles collides, or the bounds are reached;
 // parts of all curves share the lanes. place(curve, low, high, q, spread) writes the middle of a part and how far from
-// it the others of the part may be, per joint.
+// it the others of the part may be, per joint. Bodies and pairs that are proved over a part are not asked about in its
+// halves again.
 template <class Place>
 void MeshMotion::prove(const double *lengths, int curves, const Place &place, uint8_t *out) {
   const size_t dof = size_t(checker_->dof());
   pending_.clear();
+  items_ = checker_->items();
+  item_lanes_.assign(size_t(checker_->item_bound()), 0);
   for (int c = 0; c < curves; ++c) {
     const int parts = int(std::clamp(std::ceil(lengths[c] / options_.first_step), 1.0, 1e5));
-    for (int k = 0; k < parts; ++k) pending_.push_back({c, (k + 0.5) / parts, 0.5 / parts});
+    for (int k = 0; k < parts; ++k) pending_.push_back({c, (k + 0.5) / parts, 0.5 / parts, 0, items_.size()});
     out[c] = 1;
   }
   const size_t most = std::max(size_t(options_.most_intervals), pending_.size());
@@ -68,7 +75,7 @@ void MeshMotion::prove(const double *lengths, int curves, const Place &place, ui
       for (const Interval &part : pending_) out[part.curve] = 0;
       return;
     }
-    next_.clear();
+    next_.clear(), next_items_.clear();
     for (size_t n = 0; n < pending_.size();) {
       const Interval *parts[kMeshLanes];
       int count = 0;
@@ -80,20 +87,40 @@ void MeshMotion::prove(const double *lengths, int curves, const Place &place, ui
         parts[count++] = &part;
       }
       if (count == 0) break;
-      const unsigned left = checker_->unproved(q_.data(), spread_.data(), count);
-      if (left == 0) continue;
+      const unsigned left = unproved(parts, count, depth < kCoarse);
+      if (left == 0) {
+        for (const int item : asked_) item_lanes_[size_t(item)] = 0;
+        continue;
+      }
       // What collides in its middle need not be divided any further; that is rare, as samples were free.
       const unsigned hits = depth >= kLookFrom ? checker_->check(q_.data(), count) : 0;
       for (int lane = 0; lane < count; ++lane) {
         const Interval &part = *parts[lane];
         if (hits >> lane & 1) out[part.curve] = 0;
-        if (left >> lane & 1)
-          for (const double side : {-0.5, 0.5})
-            next_.push_back({part.curve, part.middle + side * part.half, 0.5 * part.half});
+        if (!(left >> lane & 1)) continue;
+        const size_t first = next_items_.size();
+        for (size_t i = part.first_item; i < part.last_item; ++i)
+          if (item_lanes_[size_t(items_[i])] >> lane & 1) next_items_.push_back(items_[i]);
+        for (const double side : {-0.5, 0.5})
+          next_.push_back({part.curve, part.middle + side * part.half, 0.5 * part.half, first, next_items_.size()});
       }
+      for (const int item : asked_) item_lanes_[size_t(item)] = 0;
     }
-    std::swap(pending_, next_);
+    std::swap(pending_, next_), std::swap(items_, next_items_);
   }
+}
+
+// Bits of the parts in the lanes that are not proved; which bodies and pairs are not is left in item_lanes_.
+unsigned MeshMotion::unproved(const Interval *const *parts, int count, bool coarsely) {
+  asked_.clear();
+  for (int lane = 0; lane < count; ++lane)
+    for (size_t i = parts[lane]->first_item; i < parts[lane]->last_item; ++i) {
+      uint8_t &lanes = item_lanes_[size_t(items_[i])];
+      if (lanes == 0) asked_.push_back(items_[i]);
+      lanes |= uint8_t(1 << lane);
+    }
+  return checker_->unproved(q_.data(), spread_.data(), count,
+                            {asked_.data(), item_lanes_.data(), int(asked_.size()), coarsely});
 }
 
 bool MeshMotion::is_edge_proved(const double *a, const double *b) {
@@ -126,29 +153,31 @@ void MeshMotion::prove_edges(const double *points, size_t count, size_t stride, 
       out);
 }
 
-bool MeshMotion::is_curve_proved(const double *a, const double *b, const double *c) {
+void MeshMotion::prove_curves(const double *corners, size_t count, uint8_t *out) {
   // The derivative is 2 ((1 - u) (b - a) + u (c - b)): largest at the ends of each part.
-  const int dof = checker_->dof();
-  double square = 0;
-  for (int k = 0; k < dof; ++k) {
-    const double most = 2 * std::max(std::abs(b[k] - a[k]), std::abs(c[k] - b[k]));
-    square += most * most;
+  const size_t dof = size_t(checker_->dof());
+  lengths_.assign(count, 0);
+  for (size_t n = 0; n < count; ++n) {
+    const double *a = corners + 3 * n * dof, *b = a + dof, *c = b + dof;
+    for (size_t k = 0; k < dof; ++k) {
+      const double most = 2 * std::max(std::abs(b[k] - a[k]), std::abs(c[k] - b[k]));
+      lengths_[n] += most * most;
+    }
+    lengths_[n] = std::sqrt(lengths_[n]);
   }
-  const double length = std::sqrt(square);
-  uint8_t proved;
   prove(
-      &length, 1,
-      [&](int, double low, double high, double *q, double *spread) {
+      lengths_.data(), int(count),
+      [&](int curve, double low, double high, double *q, double *spread) {
+        const double *a = corners + 3 * size_t(curve) * dof, *b = a + dof, *c = b + dof;
         const double u = 0.5 * (low + high), half = 0.5 * (high - low) * (1 + 1e-9);
-        for (int k = 0; k < dof; ++k) {
+        for (size_t k = 0; k < dof; ++k) {
           const double first = 2 * (b[k] - a[k]), second = 2 * (c[k] - b[k]);
           q[k] = (1 - u) * (1 - u) * a[k] + 2 * u * (1 - u) * b[k] + u * u * c[k];
           const double at_low = (1 - low) * first + low * second, at_high = (1 - high) * first + high * second;
           spread[k] = half * std::max(std::abs(at_low), std::abs(at_high));
         }
       },
-      &proved);
-  return proved != 0;
+      out);
 }
 
 }  // namespace memetik

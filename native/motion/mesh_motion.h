@@ -10,6 +10,10 @@
 
 namespace memetik {
 
+// proved: no configuration within the spread of q collides; unknown: q is free, something within the spread may not be;
+// blocked: q collides.
+MEMETIK_ENUM(MotionState, proved, unknown, blocked)
+
 struct MeshMotionOptions {
   double resolution = 32;      // samples per unit of |b - a| of a motion that a search asks about
   double clearance = 2e-3;     // metres beyond the margin that a search keeps where it can
@@ -42,16 +46,19 @@ class MeshMotion final : public MotionQuery, public CurveQuery {
   bool is_corner_free(const double *a, const double *b, const double *c) override;
   bool is_edge_proved(const double *a, const double *b) override;
   void prove_edges(const double *points, size_t count, size_t stride, uint8_t *out) override;
-  bool is_curve_proved(const double *a, const double *b, const double *c) override;
+  void prove_curves(const double *corners, size_t count, uint8_t *out) override;
 
  private:
-  // A part of a curve that is not proved yet: number of the curve, middle and half of the length, of the whole 1.
+  // A part of a curve that is not proved yet: number of the curve, middle and half of the length, of the whole 1; and
+  // where in items_ the bodies and pairs are listed that are not proved free over it.
   struct Interval {
     int curve;
     double middle, half;
+    size_t first_item, last_item;
   };
   template <class Place>
   void prove(const double *lengths, int curves, const Place &place, uint8_t *out);
+  unsigned unproved(const Interval *const *parts, int count, bool coarsely);
 
   bool is_tight(const double *q) const;
   MeshChecker &for_search(const double *a, const double *b, const double *c) {
@@ -64,6 +71,8 @@ class MeshMotion final : public MotionQuery, public CurveQuery {
   std::vector<double> tight_;  // ends that have less clearance
   int64_t wide_checks_ = 0;
   std::vector<Interval> pending_, next_;
+  std::vector<int> items_, next_items_, asked_;  // of the pending, of the next, of the lanes
+  std::vector<uint8_t> item_lanes_;
   std::vector<double> q_, spread_, lengths_;
 };
 

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "motion/check_numbers.h"
+#include "motion/optimise_path.h"
 #include "motion/prove_path.h"
 #include "motion/simplify.h"
 
@@ -34,9 +35,11 @@ const Planner &planner_named(const std::string &name) {
 // One request from its start to a proved path.
 class PathSearch {
  public:
-  PathSearch(MotionQuery &query, const PathRequest &request, const Interrupted &interrupted)
+  PathSearch(MotionQuery &query, const PathRequest &request, const Interrupted &interrupted, const Progress &progress)
       : query_(query),
         request_(request),
+        interrupted_(interrupted),
+        progress_(progress),
         planner_(planner_named(request.planner)),
         joints_(request.weights, request.lower, request.upper),
         budget_(query, request.seconds, request.checks, interrupted) {}
@@ -55,6 +58,7 @@ class PathSearch {
       result.end = end == PlannerEnd::out_of_time ? PlannerEnd::unproved : end;
       result.prove_seconds = budget_.elapsed() - result.search_seconds - result.simplify_seconds;
     }
+    if (result.end == PlannerEnd::found && request_.optimise > 0) optimise(result);
     result.checks = budget_.checks();
     result.samples = budget_.samples();
     return result;
@@ -144,8 +148,17 @@ class PathSearch {
     }
   }
 
+  // Whatever ends it, the path that was found before stays.
+  void optimise(PathResult &result) {
+    SearchBudget budget(query_, request_.optimise, int64_t(1) << 60, interrupted_);
+    PlannerTask task{query_, request_, joints_, budget, request_.range, int64_t(1) << 60, request_.seed};
+    optimise_path(task, result, progress_);
+  }
+
   MotionQuery &query_;
   const PathRequest &request_;
+  const Interrupted &interrupted_;
+  const Progress &progress_;
   const Planner &planner_;
   MovingJoints joints_;
   SearchBudget budget_;
@@ -173,16 +186,19 @@ void check_request(const PathRequest &request) {
   if (request.first_try < 1) throw std::invalid_argument("first_try must be positive.");
   if (!(request.resolution > 0 && request.resolution <= 1e6))
     throw std::invalid_argument("resolution must be positive, at most 1e6.");
+  if (!(request.optimise >= 0 && request.optimise <= 1e9))
+    throw std::invalid_argument("optimise is in seconds and must not be negative.");
   if (!(request.range > 0)) throw std::invalid_argument("range must be positive.");
 }
 
-PathResult search_path(MotionQuery &query, const PathRequest &request, const Interrupted &interrupted) {
+PathResult search_path(MotionQuery &query, const PathRequest &request, const Interrupted &interrupted,
+                       const Progress &progress) {
   check_request(request);
   if (request.prove_edges) {
     ProvedQuery proved(query);
-    return PathSearch(proved, request, interrupted).run();
+    return PathSearch(proved, request, interrupted, progress).run();
   }
-  return PathSearch(query, request, interrupted).run();
+  return PathSearch(query, request, interrupted, progress).run();
 }
 
 }  // namespace memetik

@@ -35,6 +35,7 @@ struct PathRequest {
   int64_t checks = int64_t(1) << 60;  // ... and on work: configurations looked at and samples drawn
   int64_t first_try = 200'000;        // work of the first try; each further one, from another seed, takes twice as much
   uint64_t seed = 0;
+  double optimise = 0.0;  // seconds beyond the others for shortening what was found
 
   int dof() const { return int(start.size()); }
   int goal_count() const { return start.empty() ? 0 : int(goals.size() / start.size()); }
@@ -56,10 +57,13 @@ struct PathResult {
   int goal = -1;               // which of the goals it reached
   int64_t checks = 0, nodes = 0, samples = 0;
   int tries = 0, repairs = 0;  // searches that were started; segments that had to be replaced to be proved
+  int improvements = 0;        // shorter paths that were found and proved after the first
   double search_seconds = 0, simplify_seconds = 0, prove_seconds = 0;
 };
 
 using Interrupted = std::function<bool()>;
+// Told of every shorter path: seconds since the first one, and its weighted length. False ends the search for more.
+using Progress = std::function<bool(double seconds, double length)>;
 
 std::vector<std::string> planner_names();
 
@@ -67,7 +71,8 @@ std::vector<std::string> planner_names();
 void check_request(const PathRequest &request);
 
 // A path from the start to one of the goals. Checks the request.
-PathResult search_path(MotionQuery &query, const PathRequest &request, const Interrupted &interrupted = {});
+PathResult search_path(MotionQuery &query, const PathRequest &request, const Interrupted &interrupted = {},
+                       const Progress &progress = {});
 
 // A shorter and smoother path (points, dof) with the same ends.
 std::vector<double> shorten_path(MotionQuery &query, const ShortcutRequest &request,

@@ -33,6 +33,12 @@ struct MovingJoints {
     return sum;
   }
   double distance(const double *a, const double *b) const { return std::sqrt(square(a, b)); }
+  // Of a path (points, dof).
+  double length(const std::vector<double> &path) const {
+    double sum = 0;
+    for (size_t i = 0; i + dof < path.size(); i += dof) sum += distance(&path[i], &path[i + dof]);
+    return sum;
+  }
 };
 
 // The bounds of a search. Its work is what the query looked at and the samples that were drawn: the same on any
@@ -90,6 +96,9 @@ struct PlannerTask {
   double range;
   int64_t most_work;  // of the whole budget, at which this try ends
   uint64_t seed;
+  double most_cost = kNoBound;  // weighted length that a path to the one goal may have; planners may leave it aside
+
+  static constexpr double kNoBound = 1e30;
 
   PlannerEnd look() { return budget.work() > most_work ? PlannerEnd::out_of_time : budget.look(); }
 };

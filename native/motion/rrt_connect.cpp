@@ -8,8 +8,10 @@
 // after a few degrees. There a share of the samples is drawn around a node of the growing tree, at a distance that is
 // learnt: blocked steps shorten it, free ones lengthen it.
 #include <algorithm>
+#include <optional>
 
 #include "motion/configuration_tree.h"
+#include "motion/ellipsoid.h"
 #include "motion/halton.h"
 
 namespace memetik {
@@ -37,6 +39,8 @@ class RrtConnect {
     const PathRequest &request = task.request;
     trees_[0].add(request.start.data(), -1);
     for (int g = 0; g < request.goal_count(); ++g) trees_[1].add(request.goals.data() + size_t(g) * joints_.dof, -1);
+    costs_[0].assign(1, 0.0), costs_[1].assign(size_t(request.goal_count()), 0.0);
+    if (is_bounded()) ellipsoid_.emplace(joints_, request.start.data(), request.goals.data(), task.most_cost);
   }
 
   PathResult run() {
@@ -60,11 +64,11 @@ class RrtConnect {
       if (std::abs(trees_[side].size() - trees_[1 - side].size()) < trees_[side].size()) side = 1 - side;
       const bool local = task_.request.local_share > 0 && random_.uniform() < task_.request.local_share;
       local ? draw_near(side) : draw();
-      const int added = extend(trees_[side], local);
+      const int added = extend(side, local);
       if (local) learn(side, added >= 0);
       if (added < 0) continue;
       int end = added;
-      const int other = connect(trees_[side], trees_[1 - side], end);
+      const int other = connect(side, end);
       if (other < 0) continue;
       joined[side] = end;
       joined[1 - side] = other;
@@ -72,9 +76,16 @@ class RrtConnect {
     }
   }
 
+  bool is_bounded() const { return task_.most_cost < PlannerTask::kNoBound; }
+
   void draw() {
-    halton_.next(unit_.data());
     const PathRequest &request = task_.request;
+    if (is_bounded()) {
+      ellipsoid_->draw(random_, sample_.data());
+      for (const size_t j : joints_.index) sample_[j] = std::clamp(sample_[j], request.lower[j], request.upper[j]);
+      return;
+    }
+    halton_.next(unit_.data());
     for (size_t k = 0; k < unit_.size(); ++k) {
       const size_t j = joints_.index[k];
       sample_[j] = request.lower[j] + unit_[k] * (request.upper[j] - request.lower[j]);
@@ -102,7 +113,8 @@ class RrtConnect {
   }
 
   // One step from the nearest node towards the sample: the new node, or -1.
-  int extend(ConfigurationTree &tree, bool local) {
+  int extend(int side, bool local) {
+    ConfigurationTree &tree = trees_[side];
     double distance;
     const int near = tree.nearest(sample_.data(), distance);
     double &radius = tree.radius(near);
@@ -111,6 +123,7 @@ class RrtConnect {
     const double share = std::min(1.0, task_.range / std::max(distance, 1e-12));
     const double *from = tree.at(near);
     for (const size_t j : joints_.index) step_[j] = from[j] + share * (sample_[j] - from[j]);
+    if (is_bounded() && !is_worth_it(side, near)) return -1;
     asked_ = true;
     if (!task_.query.is_edge_free(from, step_.data())) {
       if (!local)
@@ -119,14 +132,29 @@ class RrtConnect {
       return -1;
     }
     if (radius != ConfigurationTree::kUnbounded) radius *= 1 + kRadiusChange;
-    return tree.add(step_.data(), near);
+    return add(side, near);
+  }
+
+  // Whether a path by the step from a node can keep to the bound.
+  bool is_worth_it(int side, int near) const {
+    const double cost = costs_[side][size_t(near)] + joints_.distance(trees_[side].at(near), step_.data());
+    return cost + joints_.distance(step_.data(), trees_[1 - side].at(0)) < task_.most_cost;
+  }
+
+  // The step, as a node.
+  int add(int side, int parent) {
+    costs_[side].push_back(costs_[side][size_t(parent)] + joints_.distance(trees_[side].at(parent), step_.data()));
+    return trees_[side].add(step_.data(), parent);
   }
 
   // Steps from node `end` towards the nearest node of the other tree: that node if it is reached, or -1. `end` becomes
   // the last node on the way.
-  int connect(ConfigurationTree &tree, ConfigurationTree &other, int &end) {
+  int connect(int side, int &end) {
+    ConfigurationTree &tree = trees_[side], &other = trees_[1 - side];
     double distance;
     const int target = other.nearest(tree.at(end), distance);
+    if (is_bounded() && costs_[side][size_t(end)] + distance + costs_[1 - side][size_t(target)] > task_.most_cost)
+      return -1;
     const int steps = std::max(1, int(std::ceil(distance / task_.range)));
     const std::vector<double> from(tree.at(end), tree.at(end) + joints_.dof);
     for (int s = 1; s <= steps; ++s) {
@@ -137,7 +165,7 @@ class RrtConnect {
       for (const size_t j : joints_.index) step_[j] = from[j] + share * (to[j] - from[j]);
       if (s == steps) std::copy(to, to + joints_.dof, step_.begin());
       if (!task_.query.is_edge_free(tree.at(end), step_.data())) return -1;
-      if (s < steps) end = tree.add(step_.data(), end);
+      if (s < steps) end = add(side, end);
     }
     return target;
   }
@@ -156,6 +184,8 @@ class RrtConnect {
   PlannerTask &task_;
   const MovingJoints &joints_;
   ConfigurationTree trees_[2];
+  std::vector<double> costs_[2];  // of nodes: weighted length from the root
+  std::optional<Ellipsoid> ellipsoid_;
   HaltonSequence halton_;
   Random random_;
   double local_step_[2] = {1.0, 1.0};

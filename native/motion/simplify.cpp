@@ -11,6 +11,7 @@ namespace {
 constexpr int kRounds = 4;            // of skips and smoothing
 constexpr int kSmoothingSteps = 5;    // subdivisions in a round
 constexpr double kLeastChange = 0.1;  // weighted distance by which a corner has to move
+constexpr double kLeastGain = 0.02;   // of the length that a round has to take off to be followed by another
 constexpr double kStraight = 1e-9;    // relative: points that are off a line by less are on it
 
 // Corners are cut as a cubic B-spline's subdivision would cut them: a point moves half of the distance to the middle of
@@ -80,10 +81,14 @@ bool skip_points(MotionQuery &query, EdgeTest test, const MovingJoints &joints, 
 }
 
 void simplify_path(MotionQuery &query, const MovingJoints &joints, SearchBudget &budget, std::vector<double> &path) {
+  double before = joints.length(path);
   for (int round = 0; round < kRounds && path.size() > 2 * joints.dof; ++round) {
     const bool skipped = skip_points(query, EdgeTest::sampled, joints, budget, path);
     if (!smooth(query, joints, budget, path) && !skipped) break;
     drop_straight(joints, path);
+    const double after = joints.length(path);
+    if (after > (1 - kLeastGain) * before) break;
+    before = after;
   }
 }
 

@@ -6,10 +6,10 @@
 #include "base/stop_flag.h"
 #include "collision/mesh_model.h"
 #include "motion/mesh_motion.h"
-#include "motion/motion_kernel.h"
 #include "motion/prove_path.h"
 #include "python/bind_common.h"
 #include "python/bindings.h"
+#include "python/fields.h"
 #include "python/gil.h"
 #include "python/held_goals.h"
 #include "python/interruption.h"
@@ -33,6 +33,7 @@ struct MeshMotionModel {
   MeshMotion searcher(const MeshMotionOptions &options) const {
     MeshCheckOptions wide = mesh->options();
     wide.margin += options.clearance;
+    wide.exact = false;  // what keeps 2 mm or a hair less is of no consequence
     return {mesh->checker(), std::make_unique<MeshChecker>(mesh->robot(), mesh->scene(), wide), options};
   }
 };
@@ -52,8 +53,8 @@ void hold_what_stays(MeshMotion &motion, const double *rows, size_t count) {
   motion.hold(rows, moving);
 }
 
-PathResult search(const MeshMotionModel &model, const PathRequest &request, const StopFlag *stop,
-                  PythonHeldGoals *held) {
+PathResult search(const MeshMotionModel &model, const PathRequest &request, const StopFlag *stop, PythonHeldGoals *held,
+                  const nb::object &progress) {
   check_request(request);
   if (request.start.size() != model.dof())
     throw std::invalid_argument("configurations must have " + std::to_string(model.dof()) + " entries, not " +
@@ -74,7 +75,7 @@ PathResult search(const MeshMotionModel &model, const PathRequest &request, cons
     std::vector<double> ends = request.start;
     ends.insert(ends.end(), request.goals.begin(), request.goals.end());
     motion.set_ends(ends.data(), ends.size() / moving.size());
-    result = search_with_held(motion, request, interrupted_by(stop), held);
+    result = search_with_held(motion, request, interrupted_by(stop), held, progress_to(progress));
   }
   return raise_interrupts(std::move(result));
 }
@@ -143,11 +144,16 @@ Array blends(const MeshMotionModel &model, Rows points, Rows scale, double large
 }  // namespace
 
 void bind_mesh_motion(nb::module_ &m) {
+  bind_enum<MotionState>(m, "MotionState",
+                         "What is known of a configuration and those within its spread: all are proved free; it is "
+                         "free itself; it collides.");
   nb::class_<MeshMotionModel>(m, "MeshMotionModel",
                               "Searches for paths, and proofs that motions are free, in a MeshModel; immutable.")
       .def(nb::init<std::shared_ptr<const MeshModel>>(), "mesh"_a)
-      .def("search_path", &search, "request"_a, "stop"_a = nb::none(), "held"_a = nb::none(),
-           "A path, free at samples or proved; where goals are held along it, free at samples.")
+      .def("search_path", &search, "request"_a, "stop"_a = nb::none(), "held"_a = nb::none(), "progress"_a = nb::none(),
+           "A path, free at samples or proved; where goals are held along it, free at samples. progress(seconds, "
+           "length) "
+           "is called for each shorter one.")
       .def("shorten_path", &shorten, "request"_a, "A shorter path (points, dof), proved.")
       .def("states", &states, "q"_a, "spread"_a, "out"_a, "The MotionState of each configuration.")
       .def("is_edge_proved", &is_edge_proved, "a"_a, "b"_a, "Whether the straight motion is proved free.")

@@ -9,8 +9,8 @@
 #include <optional>
 #include <tuple>
 
-#include "motion/free_motion.h"
 #include "motion/planner.h"
+#include "motion/polynomial_ranges.h"
 #include "motion/timing.h"
 #include "python/bind_common.h"
 #include "python/bindings.h"
@@ -53,65 +53,11 @@ class PythonQuery final : public MotionQuery {
   int64_t checks_ = 0;
 };
 
-std::vector<double> checked_vector(const Rows &array, const char *name, size_t dof) {
-  check_shape(array, name, {dof});
-  std::vector<double> own = copied(array);
-  for (double value : own)
-    if (std::isnan(value)) throw std::invalid_argument(std::string(name) + " must hold numbers.");
-  return own;
-}
-
-std::unique_ptr<MotionModel> make_model(std::shared_ptr<const FastCollisionModel> collision, const Tree &tree,
-                                        Rows slides, double margin, double tolerance) {
-  const TreeView view = tree.view();
-  const std::vector<double> own_slides = checked_vector(slides, "slides", size_t(view.dof));
-  if (collision->robot().axis_count > view.axis_count)
-    throw std::invalid_argument("The collision model is of a robot with more axes.");
-  if (!(margin >= 0 && std::isfinite(margin) && tolerance > 0 && std::isfinite(tolerance)))
-    throw std::invalid_argument("margin must not be negative and tolerance positive, both finite.");
-  return std::make_unique<MotionModel>(std::move(collision), tree, own_slides.data(), margin, tolerance);
-}
-
-void states(const MotionModel &model, Rows q, Rows spread, nb::ndarray<uint8_t, nb::c_contig, nb::device::cpu> out) {
-  const size_t dof = size_t(model.dof()), count = q.ndim() == 0 ? 0 : q.shape(0);
-  check_shape(q, "q", {count, dof});
-  check_shape(spread, "spread", {count, dof});
-  check_shape(out, "out", {count});
-  const std::vector<double> own_q = copied(q), own_spread = copied(spread);
-  check_finite(own_q.data(), own_q.size(), "q");
-  check_finite(own_spread.data(), own_spread.size(), "spread");
-  const ReleasedGil released;
-  MotionChecker(model).states(own_q.data(), own_spread.data(), long(count), out.data());
-}
-
-double edge(const MotionModel &model, Rows a, Rows b) {
-  const size_t dof = size_t(model.dof());
-  const std::vector<double> from = checked_vector(a, "a", dof), to = checked_vector(b, "b", dof);
-  const ReleasedGil released;
-  return MotionChecker(model).edge(from.data(), to.data());
-}
-
-void check_dof(const MotionModel &model, size_t dof) {
-  if (dof != size_t(model.dof()))
-    throw std::invalid_argument("configurations must have " + std::to_string(model.dof()) + " entries, not " +
-                                std::to_string(dof) + ".");
-}
-
-PathResult search_in(const MotionModel &model, const PathRequest &request, const StopFlag *stop) {
-  check_dof(model, request.start.size());
-  PathResult result;
-  {
-    const ReleasedGil released;
-    MotionChecker checker(model);
-    result = search_path(checker, request, interrupted_by(stop));
-  }
-  return raise_interrupts(std::move(result));
-}
-
 PathResult search_with(nb::callable is_free, nb::callable is_edge_free, nb::callable is_edge_proved,
-                       const PathRequest &request, const StopFlag *stop, PythonHeldGoals *held) {
+                       const PathRequest &request, const StopFlag *stop, PythonHeldGoals *held,
+                       const nb::object &progress) {
   PythonQuery query(std::move(is_free), std::move(is_edge_free), std::move(is_edge_proved), request.start.size());
-  return raise_interrupts(search_with_held(query, request, interrupted_by(stop), held));
+  return raise_interrupts(search_with_held(query, request, interrupted_by(stop), held, progress_to(progress)));
 }
 
 Array shorter(const std::vector<double> &points, size_t dof) {
@@ -119,39 +65,9 @@ Array shorter(const std::vector<double> &points, size_t dof) {
   return to_array(points.data(), {points.size() / dof, dof});
 }
 
-Array shorten_in(const MotionModel &model, const ShortcutRequest &request) {
-  check_dof(model, request.weights.size());
-  std::vector<double> points;
-  {
-    const ReleasedGil released;
-    MotionChecker checker(model);
-    points = shorten_path(checker, request, interrupted_by(nullptr));
-  }
-  return shorter(points, request.weights.size());
-}
-
 Array shorten_with(nb::callable is_edge_free, const ShortcutRequest &request) {
   PythonQuery query(is_edge_free, is_edge_free, is_edge_free, request.weights.size());
   return shorter(shorten_path(query, request, interrupted_by(nullptr)), request.weights.size());
-}
-
-Array blends(const MotionModel &model, Rows points, Rows scale, double largest) {
-  const size_t dof = size_t(model.dof()), count = points.ndim() == 0 ? 0 : points.shape(0);
-  check_shape(points, "points", {count, dof});
-  const std::vector<double> own_points = copied(points);
-  check_finite(own_points.data(), own_points.size(), "points");
-  check_shape(scale, "scale", {dof});
-  const std::vector<double> own_scale = copied(scale);
-  check_finite(own_scale.data(), dof, "scale");
-  if (count < 2) throw std::invalid_argument("points has too few rows.");
-  if (!(largest > 0 && largest <= 0.5)) throw std::invalid_argument("largest must be above 0 and at most 0.5.");
-  std::vector<double> lengths;
-  {
-    const ReleasedGil released;
-    MotionChecker checker(model);
-    lengths = blend_lengths(checker, own_points, own_scale.data(), largest);
-  }
-  return to_array(lengths.data(), {lengths.size()});
 }
 
 std::tuple<Array, Array> time_points(const TimingProblem &problem, const TimingRows &rows) {
@@ -164,6 +80,21 @@ std::tuple<Array, Array> time_points(const TimingProblem &problem, const TimingR
   return {to_array(timing.times.data(), {count}), to_array(timing.coefficients.data(), {count - 1, 5, problem.dof()})};
 }
 
+std::tuple<Array, Array> ranges_of(Rows coefficients, Rows spans, int order, int halvings) {
+  if (coefficients.ndim() != 3) throw std::invalid_argument("coefficients are (pieces, powers, columns).");
+  const PolynomialPieces pieces{coefficients.data(), spans.data(), coefficients.shape(0), coefficients.shape(1),
+                                coefficients.shape(2)};
+  check_shape(spans, "spans", {pieces.pieces});
+  if (pieces.powers > kMostPowers)
+    throw std::invalid_argument("polynomials have at most " + std::to_string(kMostPowers) + " coefficients.");
+  if (order < 0 || halvings < 0 || halvings > 12)
+    throw std::invalid_argument("order must not be negative, and halvings from 0 to 12.");
+  std::vector<double> low(pieces.pieces * pieces.columns), high(low.size());
+  polynomial_ranges(pieces, size_t(order), halvings, low.data(), high.data());
+  return {to_array(low.data(), {pieces.pieces, pieces.columns}),
+          to_array(high.data(), {pieces.pieces, pieces.columns})};
+}
+
 std::tuple<Array, Array, Array, Array> grid_of(const TimingProblem &problem) {
   const TimingGrid grid = timing_grid(problem);
   const size_t count = grid.s.size(), dof = problem.dof();
@@ -174,19 +105,16 @@ std::tuple<Array, Array, Array, Array> grid_of(const TimingProblem &problem) {
 }  // namespace
 
 void bind_motion(nb::module_ &m) {
-  bind_enum<MotionState>(m, "MotionState",
-                         "What is known of a configuration and those within its spread: all are proved free; it is "
-                         "free itself; it collides.");
   bind_enum<PlannerEnd>(m, "PlannerEnd", "How a search for a path ended.");
   bind_fields<PathRequest>(m, "PathRequest", "A start, goals and bounds of a search for a path; see planner.h.",
                            FIELD(planner), REQUIRED(start), REQUIRED(goals), REQUIRED(lower), REQUIRED(upper),
                            REQUIRED(weights), FIELD(velocity), FIELD(range), FIELD(resolution), FIELD(local_share),
                            FIELD(simplify), FIELD(prove_edges), FIELD(prove), FIELD(seconds), FIELD(checks),
-                           FIELD(first_try), FIELD(seed));
+                           FIELD(first_try), FIELD(seed), FIELD(optimise));
   bind_fields<PathResult>(m, "PathResult", "The points of a path, one after the other, and the goal it reaches.",
                           FIELD(end), FIELD(points), FIELD(goal), FIELD(checks), FIELD(nodes), FIELD(samples),
-                          FIELD(tries), FIELD(repairs), FIELD(search_seconds), FIELD(simplify_seconds),
-                          FIELD(prove_seconds));
+                          FIELD(tries), FIELD(repairs), FIELD(improvements), FIELD(search_seconds),
+                          FIELD(simplify_seconds), FIELD(prove_seconds));
   bind_fields<ShortcutRequest>(m, "ShortcutRequest", "A path to shorten and bounds of the search; see planner.h.",
                                REQUIRED(points), REQUIRED(weights), FIELD(seconds), FIELD(checks));
   bind_fields<TimingProblem>(m, "TimingProblem", "A path with blended corners and its limits; see timing.h.",
@@ -198,24 +126,16 @@ void bind_motion(nb::module_ &m) {
       .def(nb::init<>())
       .def("set", &StopFlag::set, "End them.")
       .def("is_set", &StopFlag::is_set, "Whether it was set.");
-  nb::class_<MotionModel>(m, "MotionModel",
-                          "Proofs that motions of a robot in a FastCollisionModel are free; immutable.")
-      .def(nb::new_(&make_model), "collision"_a, "tree"_a, "slides"_a, "margin"_a, "tolerance"_a,
-           nb::keep_alive<0, 2>())
-      .def("states", &states, "q"_a, "spread"_a, "out"_a, "The MotionState of each configuration.")
-      .def("edge", &edge, "a"_a, "b"_a, "1 where the straight motion is proved free, else a time at which it is not.")
-      .def("search_path", &search_in, "request"_a, "stop"_a = nb::none(), "A path through what is proved free.")
-      .def("shorten_path", &shorten_in, "request"_a, "A shorter path (points, dof).")
-      .def("blends", &blends, "points"_a, "scale"_a, "largest"_a,
-           "Per point the length of a curve that may replace the corner, in the measure max scale |dq|.");
   m.def("planner_names", &planner_names, "The planners that a PathRequest may name.");
   m.def("search_path", &search_with, "is_free"_a, "is_edge_free"_a, "is_edge_proved"_a, "request"_a,
-        "stop"_a = nb::none(), "held"_a = nb::none(),
+        "stop"_a = nb::none(), "held"_a = nb::none(), "progress"_a = nb::none(),
         "A path through what functions, of q and of both ends of a motion, say to be free, at a first look and beyond "
         "doubt.");
   m.def("shorten_path", &shorten_with, "is_edge_free"_a, "request"_a, "A shorter path (points, dof).");
   m.def("time_path", &time_points, "problem"_a, "rows"_a = TimingRows{},
         "(times, coefficients) of the fastest motion along a path with blended corners.");
+  m.def("polynomial_ranges", &ranges_of, "coefficients"_a, "spans"_a, "order"_a, "halvings"_a,
+        "(low, high) (pieces, columns): proved bounds of a derivative over each piece's span.");
   m.def("timing_grid", &grid_of, "problem"_a,
         "(s, q, dq/ds, d2q/ds2 per interval) at the points where `time_path` takes rows.");
 }

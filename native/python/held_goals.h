@@ -31,8 +31,8 @@ struct PythonHeldGoals {
 
 // A path in the space of a query, with goals held along it or without.
 inline PathResult search_with_held(MotionQuery &query, const PathRequest &request, const Interrupted &interrupted,
-                                   PythonHeldGoals *held) {
-  if (!held) return search_path(query, request, interrupted);
+                                   PythonHeldGoals *held, const Progress &progress) {
+  if (!held) return search_path(query, request, interrupted, progress);
   if (request.start.size() != held->dof())
     throw std::invalid_argument("the held goals are of a robot with another number of joints.");
   HeldGoals goals = held->core();

@@ -20,9 +20,24 @@ inline Interrupted interrupted_by(const StopFlag *stop) {
   };
 }
 
-// With the interpreter's lock held: throws what a signal raised.
+// Tells a function of Python of shorter paths; what it raises ends the search.
+inline Progress progress_to(const nanobind::object &function) {
+  if (function.is_none()) return {};
+  return [&function](double seconds, double length) {
+    const AcquiredGil acquired;
+    try {
+      function(seconds, length);
+    } catch (nanobind::python_error &error) {
+      error.restore();
+      return false;
+    }
+    return true;
+  };
+}
+
+// With the interpreter's lock held: throws what a signal, or a function of progress, raised.
 inline PathResult raise_interrupts(PathResult result) {
-  if (result.end == PlannerEnd::interrupted && PyErr_Occurred()) throw nanobind::python_error();
+  if (PyErr_Occurred()) throw nanobind::python_error();
   return result;
 }
 

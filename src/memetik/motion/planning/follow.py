@@ -23,9 +23,10 @@ from memetik.goals.pose import Pose
 from memetik.motion.planning.cartesian import CartesianPath, as_path
 from memetik.motion.planning.configuration_graph import BranchGraph, BranchSettings, Target
 from memetik.motion.planning.free_space import SceneLike, space_for
-from memetik.motion.planning.pipeline import PlanOptions, World
+from memetik.motion.planning.pipeline import World
 from memetik.motion.planning.pipeline import plan as plan_motion
 from memetik.motion.planning.plan import Plan, PlanConditions
+from memetik.motion.planning.plan_options import PlanOptions
 from memetik.motion.timing.limits import MotionLimits
 from memetik.motion.timing.timing import TimingError, time_path
 from memetik.motion.timing.trajectory import Trajectory, join

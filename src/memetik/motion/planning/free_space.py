@@ -8,6 +8,7 @@ and timing need not know which it is.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -51,6 +52,9 @@ class OpenSpace:
     first_work = 2000
     """What a planner of the core may look at in its first try: as much as takes some tens of milliseconds."""
 
+    can_optimise = True
+    """Whether paths can be shortened for as long as asked."""
+
     def __init__(self, robot: Robot):
         self.robot = robot
 
@@ -89,17 +93,25 @@ class OpenSpace:
         return ""
 
     def search_path(
-        self, request: _core.PathRequest, stop: _core.StopFlag | None = None, held: _core.HeldGoals | None = None
+        self,
+        request: _core.PathRequest,
+        stop: _core.StopFlag | None = None,
+        held: _core.HeldGoals | None = None,
+        progress: Callable[[float, float], object] | None = None,
     ) -> _core.PathResult:
         """The core's planner in this space, with goals `held` along the path."""
-        return self.search_exactly(request, stop, held)
+        return self.search_exactly(request, stop, held, progress)
 
     def search_exactly(
-        self, request: _core.PathRequest, stop: _core.StopFlag | None = None, held: _core.HeldGoals | None = None
+        self,
+        request: _core.PathRequest,
+        stop: _core.StopFlag | None = None,
+        held: _core.HeldGoals | None = None,
+        progress: Callable[[float, float], object] | None = None,
     ) -> _core.PathResult:
         """The core's planner, which asks this space about every motion."""
         request = request.replace(local_share=0.5)  # pyright: ignore[reportUnknownMemberType]
-        return _core.search_path(self.is_free, self.edge, self.is_proved, request, stop, held)  # pyright: ignore[reportUnknownMemberType]
+        return _core.search_path(self.is_free, self.edge, self.is_proved, request, stop, held, progress)  # pyright: ignore[reportUnknownMemberType]
 
     def is_proved(self, a: np.ndarray, b: np.ndarray) -> bool:
         """Whether the straight motion from a to b, which `edge` lets pass, is free beyond doubt."""
@@ -183,15 +195,23 @@ class SceneSpace(OpenSpace):
         return self.core.is_edge_proved(np.ascontiguousarray(a), np.ascontiguousarray(b))
 
     def search_path(
-        self, request: _core.PathRequest, stop: _core.StopFlag | None = None, held: _core.HeldGoals | None = None
+        self,
+        request: _core.PathRequest,
+        stop: _core.StopFlag | None = None,
+        held: _core.HeldGoals | None = None,
+        progress: Callable[[float, float], object] | None = None,
     ) -> _core.PathResult:
-        return self.core.search_path(request, stop, held)
+        return self.core.search_path(request, stop, held, progress)
 
     def search_exactly(
-        self, request: _core.PathRequest, stop: _core.StopFlag | None = None, held: _core.HeldGoals | None = None
+        self,
+        request: _core.PathRequest,
+        stop: _core.StopFlag | None = None,
+        held: _core.HeldGoals | None = None,
+        progress: Callable[[float, float], object] | None = None,
     ) -> _core.PathResult:
         proving = request.replace(prove_edges=True)  # pyright: ignore[reportUnknownMemberType]
-        return self.core.search_path(proving, stop, held)
+        return self.core.search_path(proving, stop, held, progress)
 
     def shorten_path(self, request: _core.ShortcutRequest) -> np.ndarray:
         return self.core.shorten_path(request)

@@ -7,7 +7,7 @@ other. Timing fills in as many further ones as the tolerances need (`memetik.mot
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,6 +72,8 @@ class HeldGoals:
 class HeldSpace(OpenSpace):
     """The free space `inner` of a robot, of which only motions count along which goals hold."""
 
+    can_optimise = False
+
     def __init__(self, inner: OpenSpace, held: HeldGoals):
         super().__init__(inner.robot)
         self.inner, self.held, self.first_work = inner, held, inner.first_work
@@ -89,11 +91,19 @@ class HeldSpace(OpenSpace):
         return self.held.misses(q)
 
     def search_path(
-        self, request: _core.PathRequest, stop: _core.StopFlag | None = None, held: _core.HeldGoals | None = None
+        self,
+        request: _core.PathRequest,
+        stop: _core.StopFlag | None = None,
+        held: _core.HeldGoals | None = None,
+        progress: Callable[[float, float], object] | None = None,
     ) -> _core.PathResult:
         return self.inner.search_path(request, stop, self.held.core)
 
     def search_exactly(
-        self, request: _core.PathRequest, stop: _core.StopFlag | None = None, held: _core.HeldGoals | None = None
+        self,
+        request: _core.PathRequest,
+        stop: _core.StopFlag | None = None,
+        held: _core.HeldGoals | None = None,
+        progress: Callable[[float, float], object] | None = None,
     ) -> _core.PathResult:
         return self.inner.search_exactly(request, stop, self.held.core)

@@ -7,6 +7,7 @@ space below.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -18,6 +19,8 @@ from memetik.robot.loop_motion import LoopFollower
 
 class LoopSpace(OpenSpace):
     """The free space `inner` of a robot, of which only configurations with closed loops count."""
+
+    can_optimise = False
 
     def __init__(self, inner: OpenSpace, follower: LoopFollower):
         super().__init__(inner.robot)
@@ -50,7 +53,11 @@ class LoopSpace(OpenSpace):
         return self.inner.states(q, spread)
 
     def search_path(
-        self, request: _core.PathRequest, stop: _core.StopFlag | None = None, held: _core.HeldGoals | None = None
+        self,
+        request: _core.PathRequest,
+        stop: _core.StopFlag | None = None,
+        held: _core.HeldGoals | None = None,
+        progress: Callable[[float, float], object] | None = None,
     ) -> _core.PathResult:
         start, goals, dof = np.array(request.start), np.array(request.goals), self.robot.dof
         rows = np.vstack([start, goals.reshape(-1, dof)])
@@ -76,7 +83,11 @@ class LoopSpace(OpenSpace):
         return found.replace(points=np.ascontiguousarray(points))  # pyright: ignore[reportUnknownMemberType]
 
     def search_exactly(
-        self, request: _core.PathRequest, stop: _core.StopFlag | None = None, held: _core.HeldGoals | None = None
+        self,
+        request: _core.PathRequest,
+        stop: _core.StopFlag | None = None,
+        held: _core.HeldGoals | None = None,
+        progress: Callable[[float, float], object] | None = None,
     ) -> _core.PathResult:
         return self.search_path(request, stop)
 

@@ -103,13 +103,16 @@ class GoalSet:
 @dataclass(frozen=True, slots=True)
 class PathOptions:
     """How a path is looked for: until `deadline` (of time.perf_counter), from `rng`, shortened or not, to the goal with
-    the quickest motion ("best") or to the first that is reached; until `stop` is set."""
+    the quickest motion ("best") or to the first that is reached; until `stop` is set. Then it is shortened for
+    `optimise` seconds."""
 
     deadline: float
     rng: int = 0
     smooth: bool = True
     choose: str = "best"
     stop: _core.StopFlag | None = None
+    optimise: float = 0.0
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,9 @@ class Share:
     seconds: float = np.inf
     work: int = 1 << 60
 
+
+Progress: TypeAlias = Callable[[float, float], object]
+"""Called with seconds since the first path and the weighted length of a shorter one."""
 
 PlannerRun: TypeAlias = Callable[["PathProblem", Share, PathOptions], "PathResult"]
 """A planner."""
@@ -137,6 +143,8 @@ def find_path(
     smooth: bool = True,
     choose: str = "best",
     stop: _core.StopFlag | None = None,
+    optimise: float = 0.0,
+    progress: Progress | None = None,
 ) -> PathResult:
     """A path from `start` (dof,) to one of `goals`, (K, dof) or a GoalSet, through free space.
 
@@ -144,7 +152,11 @@ def find_path(
     timeout     seconds for all of them together.
     smooth      whether to shorten the path.
     choose      "best" looks for the goal with the quickest motion; "first" takes the first that is reached.
-    stop        a flag that another thread may set to end the search; the reason is then "cancelled".
+    stop        a flag that another thread may set to end the search; the reason is then "cancelled". Set while the
+                path is optimised, it ends that with the best path so far.
+    optimise    seconds beyond the timeout for shortening the path, or until nothing is gained for a while; our own
+                planners only. It is never longer than before, and always proved.
+    progress    called with seconds and weighted length for each shorter path.
     """
     begin = time.perf_counter()
     wanted = goals if isinstance(goals, GoalSet) else GoalSet(goals)
@@ -155,10 +167,20 @@ def find_path(
     if isinstance(space, HeldSpace) and any(name.lower() != "rrtconnect" for name in names):
         raise InvalidInputError("goals along a motion are held by the planner 'rrtconnect' alone.")
     problem = _problem(space, start, wanted)
-    options = PathOptions(begin + timeout, rng, smooth, choose, stop)
+    _check_optimise(optimise, names, space)
+    options = PathOptions(begin + timeout, rng, smooth, choose, stop, float(optimise), progress)
     result = _search(problem, runs, wanted.more, options)
     result.time = time.perf_counter() - begin
     return result
+
+
+def _check_optimise(seconds: float, names: Sequence[str], space: OpenSpace) -> None:
+    if not 0.0 <= seconds < np.inf:
+        raise InvalidInputError(f"optimise= is in seconds and must not be negative, not {seconds!r}.")
+    if seconds > 0.0 and any(name.lower().startswith("ompl:") for name in names):
+        raise InvalidInputError("optimise= is for our own planners; OMPL's optimal ones use path_timeout=.")
+    if seconds > 0.0 and not space.can_optimise:
+        raise InvalidInputError("optimise= is not for motions along which goals are held, nor for closed loops.")
 
 
 def planner_names() -> list[str]:
@@ -295,9 +317,11 @@ def _native(name: str, exact: bool, problem: PathProblem, share: Share, options:
         checks=share.work,
         first_try=problem.space.first_work,
         seed=int(options.rng) & 0xFFFFFFFF,
+        optimise=options.optimise,
     )
     space = problem.space
-    found = (space.search_exactly if exact else space.search_path)(request, options.stop)
+    search = space.search_exactly if exact else space.search_path
+    found = search(request, options.stop, progress=options.progress)
     took = time.perf_counter() - begin
     result = PathResult(False, time=took, checks=found.checks)
     if found.tries or found.end == _core.PlannerEnd.out_of_time:
@@ -314,6 +338,8 @@ def _native(name: str, exact: bool, problem: PathProblem, share: Share, options:
     result.stages = {
         "search": found.search_seconds, "simplify": found.simplify_seconds, "prove": found.prove_seconds
     }  # fmt: skip
+    if found.improvements:
+        result.tried.append(f"{found.improvements} shorter paths were found and proved one after the other")
     if found.repairs:
         result.tried.append(f"{found.repairs} parts of the path were free at samples only, and replaced")
     return result

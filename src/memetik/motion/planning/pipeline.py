@@ -23,8 +23,9 @@ from memetik.goals.base import Goal
 from memetik.motion.planning.free_space import CheckerSpace, OpenSpace, SceneLike, kept_space, without_loops
 from memetik.motion.planning.goal_configurations import find_configurations
 from memetik.motion.planning.held_space import HeldGoals, HeldSpace
-from memetik.motion.planning.paths import GoalSet, find_path
+from memetik.motion.planning.paths import GoalSet, Progress, find_path
 from memetik.motion.planning.plan import Plan, PlanConditions
+from memetik.motion.planning.plan_options import PlanOptions
 from memetik.motion.planning.way_out import way_out
 from memetik.motion.timing.limits import MotionLimits, own_limits
 from memetik.motion.timing.rest_segments import straight
@@ -56,24 +57,6 @@ class World(TypedDict):
     scene: SceneLike
     self_collision: bool
     margin: float
-
-
-class PlanOptions(TypedDict, total=False):
-    """The keywords of `Planner.plan`."""
-
-    candidates: int
-    method: MethodLike
-    planner: str | Sequence[str]
-    timing: str
-    ik_timeout: float
-    path_timeout: float
-    timing_timeout: float
-    limits: MotionLimits | None
-    velocity_scale: float
-    acceleration_scale: float
-    choose: str
-    rng: int
-    stop: StopFlag | None
 
 
 class Planner:
@@ -131,6 +114,8 @@ class Planner:
         choose: str = "best",
         rng: int = 0,
         stop: StopFlag | None = None,
+        optimise: float = 0.0,
+        progress: Progress | None = None,
     ) -> Plan:
         """Plan a motion from `start` (dof,) to a configuration that meets the goals, or to the configuration(s) `goal`.
 
@@ -143,7 +128,11 @@ class Planner:
         planner     name or list of names, see `find_path`; timing: a method of `time_path`.
         ik_timeout, path_timeout, timing_timeout   seconds for each stage.
         choose      "best" weighs candidates by the motion to them, "first" takes the first that is reached.
-        stop        an mk.StopFlag that another thread may set to end the search for a path within milliseconds.
+        stop        an mk.StopFlag that another thread may set to end the search for a path within milliseconds; while
+                    it is optimised, with the best one so far.
+        optimise    seconds beyond path_timeout for shortening the path, or until nothing is gained for a while: never
+                    longer than before, always proved.
+        progress    called with seconds and length for each shorter path.
         """
         robot = self.robot
         if limits is None and velocity_scale == acceleration_scale == 1.0:
@@ -154,7 +143,9 @@ class Planner:
         if q.ndim != 1:
             raise InvalidInputError(f"a motion has one start of shape ({robot.dof},), not {q.shape}.")
         timeouts = {"configurations": ik_timeout, "path": path_timeout, "timing": timing_timeout}
-        settings = _Settings(candidates, method, planner, timing, choose, timeouts, limits, rng, stop)
+        settings = _Settings(
+            candidates, method, planner, timing, choose, timeouts, limits, rng, stop, optimise, progress
+        )
         along = () if self.held is None else self.held.goals
         conditions = PlanConditions(limits, self.scene, self.self_collision, self.margin, rng, along)
         run = _Run(self, Plan(robot, q, conditions=conditions), targets, goal, settings)
@@ -211,6 +202,8 @@ class _Settings:
     limits: MotionLimits
     rng: int
     stop: StopFlag | None
+    optimise: float
+    progress: Progress | None
 
 
 class _Run:
@@ -353,6 +346,8 @@ class _Run:
             rng=settings.rng,
             choose=settings.choose,
             stop=settings.stop,
+            optimise=settings.optimise,
+            progress=settings.progress,
         )
         plan.tried += result.tried
         if result.points is None:

@@ -5,10 +5,9 @@ Coefficients (pieces, degree + 1, columns) are of powers of the time since each 
 
 from __future__ import annotations
 
-from functools import lru_cache
-from math import comb
-
 import numpy as np
+
+from memetik import _core
 
 _HALVINGS = 3
 
@@ -42,50 +41,28 @@ def shifted(coefficients: np.ndarray, by: np.ndarray) -> np.ndarray:
     return result
 
 
-def bound(coefficients: np.ndarray, spans: np.ndarray, halvings: int = _HALVINGS) -> np.ndarray:
-    """(columns,) upper bounds of the absolute values of all pieces over their spans (pieces,)."""
+def bound(coefficients: np.ndarray, spans: np.ndarray, halvings: int = _HALVINGS, order: int = 0) -> np.ndarray:
+    """(columns,) upper bounds of the absolute values, or of a derivative's, of all pieces over spans (pieces,)."""
     if not len(coefficients):
         return np.zeros(coefficients.shape[2])
-    return piece_bounds(coefficients, spans, halvings).max(axis=0)
+    return piece_bounds(coefficients, spans, halvings, order).max(axis=0)
 
 
-def piece_bounds(coefficients: np.ndarray, spans: np.ndarray, halvings: int = _HALVINGS) -> np.ndarray:
-    """(pieces, columns) upper bounds of the absolute values of each piece over its span.
+def piece_bounds(coefficients: np.ndarray, spans: np.ndarray, halvings: int = _HALVINGS, order: int = 0) -> np.ndarray:
+    """(pieces, columns) upper bounds of the absolute values, or of a derivative's, of each piece over its span.
 
     A polynomial lies within the hull of its Bernstein coefficients. Each piece is halved a few times, so that the
     hull is little larger than the curve.
     """
-    return np.abs(_control(coefficients, spans, halvings)).max(axis=(1, 2))
+    low, high = _ranges(coefficients, spans, order, halvings)
+    return np.maximum(-low, high)
 
 
 def piece_ranges(coefficients: np.ndarray, spans: np.ndarray, halvings: int = 4) -> tuple[np.ndarray, np.ndarray]:
     """(pieces, columns) lower and upper bounds of the values of each piece over its span."""
-    parts = _control(coefficients, spans, halvings)
-    return parts.min(axis=(1, 2)), parts.max(axis=(1, 2))
+    return _ranges(coefficients, spans, 0, halvings)
 
 
-def _control(coefficients: np.ndarray, spans: np.ndarray, halvings: int) -> np.ndarray:
-    """(pieces, parts, degree + 1, columns) Bernstein coefficients of the halved pieces."""
-    degree = coefficients.shape[1] - 1
-    scaled = coefficients * spans[:, None, None] ** np.arange(degree + 1.0)[None, :, None]
-    parts = (_to_bernstein(degree) @ scaled)[:, None]
-    if degree < 2:
-        return parts
-    left, right = _halves(degree)
-    for _ in range(halvings):
-        parts = np.concatenate([left @ parts, right @ parts], axis=1)
-    return parts
-
-
-@lru_cache
-def _to_bernstein(degree: int) -> np.ndarray:
-    """(degree + 1, degree + 1) from powers on [0, 1] to Bernstein coefficients."""
-    rows = range(degree + 1)
-    return np.array([[comb(i, j) / comb(degree, j) if j <= i else 0.0 for j in rows] for i in rows])
-
-
-@lru_cache
-def _halves(degree: int) -> tuple[np.ndarray, np.ndarray]:
-    """Matrices from Bernstein coefficients on [0, 1] to those on each half (de Casteljau)."""
-    left = np.array([[comb(i, j) / 2.0**i if j <= i else 0.0 for j in range(degree + 1)] for i in range(degree + 1)])
-    return left, left[::-1, ::-1].copy()
+def _ranges(coefficients: np.ndarray, spans: np.ndarray, order: int, halvings: int) -> tuple[np.ndarray, np.ndarray]:
+    rows, lengths = (np.ascontiguousarray(values, dtype=float) for values in (coefficients, spans))
+    return _core.polynomial_ranges(rows, lengths, order, halvings)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from memetik.motion.timing.polynomials import derivative, piece_bounds
+from memetik.motion.timing.polynomials import piece_bounds
 from memetik.motion.timing.timing import TimingError, TimingRequest, certified, slow_down
 from memetik.motion.timing.trajectory import Trajectory
 
@@ -33,8 +33,8 @@ def _spline(request: TimingRequest, points: np.ndarray) -> Trajectory:
         times = np.concatenate([[0.0], np.cumsum(spans)])
         spline = CubicSpline(times, points, bc_type="clamped")
         coefficients = np.ascontiguousarray(spline.c[::-1].swapaxes(0, 1))
-        speed = (piece_bounds(derivative(coefficients), spans) / limits.velocity).max(axis=1)
-        rise = (piece_bounds(derivative(coefficients, 2), spans) / limits.acceleration).max(axis=1)
+        speed = (piece_bounds(coefficients, spans, order=1) / limits.velocity).max(axis=1)
+        rise = (piece_bounds(coefficients, spans, order=2) / limits.acceleration).max(axis=1)
         factor = np.maximum(speed, np.sqrt(rise))
         if factor.max() <= 1.0:
             break

@@ -26,7 +26,7 @@ from memetik.motion.planning.held_space import HeldSpace
 from memetik.motion.planning.proofs import certify
 from memetik.motion.timing.limits import MotionLimits
 from memetik.motion.timing.loop_timing import with_closed_loops
-from memetik.motion.timing.polynomials import bound, derivative, piece_ranges
+from memetik.motion.timing.polynomials import bound, piece_ranges
 from memetik.motion.timing.trajectory import Trajectory
 from memetik.robot.loop_motion import loop_follower
 from memetik.robot.robot import Robot
@@ -153,7 +153,7 @@ def exceeding(trajectory: Trajectory, limits: MotionLimits, robot: Robot | None 
         over = peaks > limit * (1.0 + SLACK) + 1e-9
         if over.any():
             # The bounds lie a little above what is attained: look more closely before saying so.
-            peaks = bound(derivative(trajectory.coefficients, order), np.diff(trajectory.times), 7)
+            peaks = bound(trajectory.coefficients, np.diff(trajectory.times), 7, order)
             over = peaks > limit * (1.0 + SLACK) + 1e-9
         if over.any():
             k = int(np.argmax(peaks / limit))

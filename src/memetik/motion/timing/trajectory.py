@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from memetik.errors import InvalidInputError
 from memetik.motion.timing import trajectory_file
-from memetik.motion.timing.polynomials import bound, derivative, evaluate, shifted
+from memetik.motion.timing.polynomials import bound, evaluate, shifted
 
 
 class Trajectory:
@@ -146,7 +146,7 @@ class Trajectory:
         """
         if order not in self._bounds:
             spans = np.diff(self.times) if len(self.times) > 1 else np.ones(1)
-            self._bounds[order] = bound(derivative(self._coefficients, order), spans)
+            self._bounds[order] = bound(self._coefficients, spans, order=order)
         return self._bounds[order]
 
     @property
