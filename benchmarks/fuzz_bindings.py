@@ -25,6 +25,7 @@ import numpy as np
 
 MOST_MEMORY = 6 << 30
 PATIENCE = 20.0  # seconds for one call
+START = 180.0  # seconds until a child makes its first call, on a busy machine
 
 
 def corpus() -> dict[str, list[object]]:
@@ -41,7 +42,7 @@ def corpus() -> dict[str, list[object]]:
     problem = mk.Problem(robot, goals, scene=scene)
     target = robot.pose(robot.tip, robot.random(1))
     kept: list[object] = [problem, problem.solve(target), problem.solve_batch(target[None]), mk.Tracker(problem)]
-    kept.append(mk.plan(robot, robot.random(1), robot.random(2), scene=scene, timeout=0.5))
+    kept.append(mk.plan(robot, robot.random(2), scene, robot.random(1), timeout=0.5))
     kept.append(mk.MeshChecker(robot, scene))
     kept.extend(mk.methods.method_named(name) for name in ("bio1", "bio2", "de", "pso", "ga", "pick", "jac", "gd"))
     found: dict[str, list[object]] = {}
@@ -269,7 +270,7 @@ def watch(given: argparse.Namespace, seconds: float, first: int) -> tuple[int, l
     os.close(writes)
     os.set_blocking(reads, False)
     text, heard = b"", time.monotonic()
-    while child.poll() is None and time.monotonic() - heard < PATIENCE:
+    while child.poll() is None and time.monotonic() - heard < (PATIENCE if text else START):
         try:
             part = os.read(reads, 1 << 20)
         except BlockingIOError:

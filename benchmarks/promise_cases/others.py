@@ -277,6 +277,29 @@ def touch_with_an_open_normal() -> tuple[bool, str]:
     return solved == 2, f"{solved} of 2 solved"
 
 
+def tumbles_of_a_free_base() -> tuple[bool, str]:
+    """A free base turns to pitch 90 degrees and there about each axis of the world: solves from the last answer, and a
+    tracker."""
+    robot = mk.load_robot("valkyrie").with_floating_base()
+    problem = mk.Problem(robot, [mk.Pose("pelvis"), mk.Pose("leftPalm")])
+    start = np.array(robot.neutral)
+    poses = [robot.pose(link, start) for link in ("pelvis", "leftPalm")]
+    step, lag, failed = 0.0, 0.0, 0
+    for axis in np.eye(3):
+        q, tracker = start, mk.Tracker(problem, seed=start, dt=0.005)
+        for angle in np.linspace(0.0, np.pi, 800):
+            turn = mk.transform(axis_angle=(axis, max(angle - 0.5 * np.pi, 0.0)))
+            turn = turn @ mk.transform(axis_angle=((0.0, 1.0, 0.0), min(angle, 0.5 * np.pi)))
+            targets = [turn @ pose for pose in poses]
+            found = problem.solve(*targets, seed=q, timeout=0.5)
+            failed += not found.success
+            step = max(step, float(np.abs(found.q - q)[6:].max()))
+            q = found.q
+            lag = max(lag, tracker.step(*targets).error)
+    seen = f"{failed} solves failed, joints of the body step by {step:.3f} rad at most, the tracker is off by {lag:.3f}"
+    return failed == 0 and step < 0.05 and lag < 0.2, seen
+
+
 CASES: list[tuple[str, Case]] = [
     ("pictures: links listed child first, robots without joints", children_first),
     ("driver: a number that is not finite", driver_outlives_a_bad_number),
@@ -294,4 +317,5 @@ CASES: list[tuple[str, Case]] = [
     ("goals: explain() speaks of the user's point", explanations_speak_of_the_target),
     ("goals: explain() names the pair in collision, and soft goals", collisions_and_soft_goals_are_explained),
     ("goals: Touch with an open normal", touch_with_an_open_normal),
+    ("solving: tumbles of a free base", tumbles_of_a_free_base),
 ]

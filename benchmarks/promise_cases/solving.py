@@ -240,20 +240,25 @@ def bounds_of_work() -> tuple[bool, str]:
 
 
 def time_in_a_scene() -> tuple[bool, str]:
-    """Methods in a scene that is prepared: no target is reached, so that they take what they may."""
+    """Methods in a scene that is prepared, their first solve and the next: no target is reached, so that they take what
+    they may."""
+    import scipy.optimize  # noqa: F401 - trac needs it; loading it is no part of a solve
+
     from memetik.bench.scenarios.surroundings import allow_touch, make_surroundings
 
     surroundings = make_surroundings("HydrogenTank", count=60)
     robot = mk.load_robot("elise")
     problem = mk.Problem(robot, [mk.Pose("tip")], scene=allow_touch(surroundings, ["tip"]))
+    problem.solve(surroundings.targets[0], timeout=0.05)
     timeout, parts, holds = 0.3, [], True
     for method in ("memetic", "decoupled", "trac", "bio1", "cascade"):
-        problem.solve(surroundings.targets[0], method=method, timeout=0.05)
-        begin = time.perf_counter()
-        problem.solve(mk.transform((9.0, 0.0, 0.0)), method=method, timeout=timeout)
-        took = time.perf_counter() - begin
-        holds &= took < 1.5 * timeout
-        parts.append(f"{method} {took:.2f} s")
+        took: list[float] = []
+        for _ in range(2):
+            begin = time.perf_counter()
+            problem.solve(mk.transform((9.0, 0.0, 0.0)), method=method, timeout=timeout)
+            took.append(time.perf_counter() - begin)
+        holds &= max(took) < 1.5 * timeout
+        parts.append(f"{method} {took[0]:.2f} and {took[1]:.2f} s")
     return holds, f"timeout {timeout} s: " + ", ".join(parts)
 
 
@@ -277,7 +282,7 @@ def other_turns() -> tuple[bool, str]:
             continue
         by_pose, by_position = by_pose + poses, by_position + (not poses)
         stated, goal = (problem, target) if poses else (easier, target[:3, 3])
-        found = stated.solve(goal, valid=lambda q: q[0] < -3.0, method=method, timeout=2.0)
+        found = stated.solve(goal, valid=lambda q: q[0] < -3.0, method=method, timeout=10.0)
         if not (found.success and found.q[0] < -3.0):
             failed.append(method)
     batch = problem.solve_batch(np.stack([target] * 3), valid=lambda q: q[:, 0] < -3.0, timeout=1.0)

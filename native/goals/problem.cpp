@@ -291,6 +291,15 @@ void Problem::add_user_variables(const TermSpec &spec, const Term &term, std::ve
     if (const int variable = variable_at(entry); variable >= 0) variables.push_back(variable);
 }
 
+void Problem::add_held_errors(const double *data, const double *q, double *errors) const {
+  for (const HeldJoint &joint : held_joints_) {
+    const double *d = data + joint.data;
+    const double r = d[0] * (q[joint.entry] - d[1]);
+    const double beyond = r > d[3] ? r - d[3] : r < d[2] ? d[2] - r : r == r ? 0.0 : r;
+    errors[joint.term] = std::hypot(errors[joint.term], beyond);
+  }
+}
+
 // Joints that are variables come first in the term's block, in the order of q. Those that are held follow: they have no
 // rows, and a hard goal still has to hold for them. Targets and values of the seed move along with their joint.
 void Problem::place_joints(const TermSpec &spec, const Term &term, std::vector<int> &variables) {

@@ -48,6 +48,8 @@ class Problem {
   // How many joints the hard goals bind in general: demands beyond the number of variables cannot all be met.
   int demands() const { return demands_; }
   const std::vector<HeldJoint> &held_joints() const { return held_joints_; }
+  // To the errors of hard terms, what the joints that are held add in a configuration.
+  void add_held_errors(const double *data, const double *q, double *errors) const;
   const std::vector<double> &lower() const { return full_lower_; }
   const std::vector<double> &upper() const { return full_upper_; }
 

@@ -85,13 +85,7 @@ bool measure(const SolveState &state, const std::vector<double> &q, std::vector<
                         : term.kind == TermKind::contacts ? contact_error(instance, t, q)
                                                           : verifier.error(view, term, instance.data.data(), q.data());
   }
-  for (const HeldJoint &joint : instance.problem.held_joints()) {
-    const double *d = instance.data.data() + joint.data;
-    const double r = d[0] * (q[size_t(joint.entry)] - d[1]);
-    double &error = errors[size_t(joint.term)];
-    const double beyond = r > d[3] ? r - d[3] : r < d[2] ? d[2] - r : r == r ? 0.0 : r;
-    error = std::hypot(error, beyond);
-  }
+  instance.problem.add_held_errors(instance.data.data(), q.data(), errors.data());
   return is_within_tolerance(view, errors.data());
 }
 

@@ -173,6 +173,39 @@ inline void step_by_variables(const ProblemView &v, const MemeticOptions &o, Eva
   move_lanes(v, o.max_step, e, s, skip);
 }
 
+// The same where limits are near: the step ends where the first variable meets its limit, so that it keeps its
+// direction; variables that it would carry on beyond a limit are left out of it.
+inline void step_between_limits(const ProblemView &v, const MemeticOptions &o, Evaluation &e, Step &s, int rows,
+                                const Lane &damping, unsigned skip) {
+  constexpr int kMostPasses = 4;
+  const Lane near(1e-12);  // so far from a limit is at it: steps that end there end so by rounding
+  const int n = v.variable_count;
+  gradient_of(v, e, rows, s.gradient);
+  free_variables(v, e, s, s.gradient);
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    normal_matrix(v, e, s, rows);
+    solve_normal(v, s, damping);
+    unsigned left_out = 0;
+    for (int i = 0; i < n; ++i) {
+      if (v.continuous[i]) continue;
+      const Mask beyond = ((e.q[i] <= Lane(v.lower[i]) + near) & (s.change[i] < Lane(0.0))) |
+                          ((e.q[i] >= Lane(v.upper[i]) - near) & (s.change[i] > Lane(0.0)));
+      s.metric[i] = select(beyond, Lane(0.0), s.metric[i]);
+      left_out |= bits(beyond);
+    }
+    if ((left_out & ~skip) == 0) break;
+  }
+  Lane share(1.0);
+  for (int i = 0; i < n; ++i) {
+    if (v.continuous[i]) continue;
+    const Lane room = select(s.change[i] < Lane(0.0), e.q[i] - Lane(v.lower[i]), Lane(v.upper[i]) - e.q[i]);
+    const Mask is_met = (room > near) & (room < share * abs(s.change[i]));
+    share = select(is_met, room / max(abs(s.change[i]), Lane(1e-300)), share);
+  }
+  for (int i = 0; i < n; ++i) s.change[i] *= share;
+  move_lanes(v, o.max_step, e, s, skip);
+}
+
 // One bounded step on the hard goals.
 inline void take_step(const ProblemView &v, const MemeticOptions &o, Evaluation &e, Step &s, const Lane &cost,
                       unsigned skip) {

@@ -109,7 +109,8 @@ RefinementEnd run_rounds(SolveState &state, const ProblemView &view, IslandState
 }
 
 // Refines from the answer, with the limits of `view`.
-void run(SolveState &state, const ProblemView &view, const RefineBounds &bounds, bool explores) {
+void run(SolveState &state, const ProblemView &view, const RefineBounds &bounds, bool explores,
+         double room = kUnlimited) {
   static thread_local AlignedMemory memory;
   const RefineKernels &kernels = active_refine_kernels();
   IslandState island;
@@ -118,7 +119,7 @@ void run(SolveState &state, const ProblemView &view, const RefineBounds &bounds,
   IslandControl &c = island.control;
   Counts &counts = state.outcome.counts;
   c.counts.evaluations = state.refine_evaluations;
-  c.stays = !explores, c.most_evaluations = bounds.evaluations;
+  c.stays = !explores, c.room = room, c.most_evaluations = bounds.evaluations;
   std::vector<double> from(state.instance.seed.size());
   for (size_t i = 0; i < from.size(); ++i) from[i] = state.outcome.q[size_t(view.q_index[i])];
   island.best = from;
@@ -171,7 +172,7 @@ void refine_continuously(SolveState &state, const RefineBounds &bounds) {
   const double most = continuous_change(farthest_from_seed(state));
   if (most == kUnlimited) return run(state, state.instance.view, bounds, false);
   const NarrowView near(state.instance, state.outcome.q, most);
-  run(state, near.view, bounds, false);
+  run(state, near.view, bounds, false, most);
   const bool is_at_bound = farthest_from_seed(state) > (1.0 - kGain) * most;
   if (is_at_bound && state.outcome.refinement == RefinementEnd::optimum)
     state.outcome.refinement = RefinementEnd::continuity;

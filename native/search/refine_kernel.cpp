@@ -19,6 +19,9 @@ enum class Phase : int32_t { reach, slide, settle, arrived, idle };
 constexpr double kFirstPull = 0.15, kLastPull = 0.005, kShrink = 0.18;
 // Where a branch must not be left, soft goals pull no harder than this, and steps are no longer than this.
 constexpr double kStayingPull = 0.03, kStayingStep = 0.2;
+// In a narrow room the pull leads off the hard goals by a small part of it only.
+constexpr double kPullOfRoom = 0.05;
+constexpr double kGain = 1e-3;  // of the merit; a smaller one is none
 constexpr int kMostBacktracks = 6, kSettleIterations = 6;
 
 struct Refinement {
@@ -114,6 +117,15 @@ Mask within_tolerance(const ProblemView &v, const Evaluation &e, double share) {
   return inside;
 }
 
+double first_pull(const IslandControl &c) {
+  if (!c.stays) return kFirstPull;
+  const double narrow = __builtin_sqrt(kPullOfRoom * c.room);
+  return narrow < kStayingPull ? narrow : kStayingPull;
+}
+
+// Steps and gains that count, as a share of those in a wide room.
+double share_of_room(const IslandControl &c) { return c.stays && c.room < kStayingStep ? c.room / kStayingStep : 1.0; }
+
 void slide_on(Refinement &r, int lane, double pull) {
   if (r.phase[lane] == Phase::reach) r.scale[lane] = 1.0 / __builtin_sqrt(get(r.soft_cost, lane) + 1e-12);
   r.phase[lane] = Phase::slide;
@@ -133,7 +145,7 @@ bool decide(const ProblemView &v, const MemeticOptions &o, Refinement &r, Island
   switch (r.phase[lane]) {
     case Phase::reach:
       if (inside) {
-        slide_on(r, lane, c.stays ? kStayingPull : kFirstPull);
+        slide_on(r, lane, first_pull(c));
         return true;
       }
       r.stagnant[lane] = merit < (1.0 - o.progress) * last ? 0 : r.stagnant[lane] + 1;
@@ -157,7 +169,7 @@ bool decide(const ProblemView &v, const MemeticOptions &o, Refinement &r, Island
       } else {
         r.backtracks[lane] = 0;
         set(r.mu, lane, get(r.mu, lane) * 0.3);
-        r.stagnant[lane] = last - merit > 1e-3 * merit ? 0 : r.stagnant[lane] + 1;
+        r.stagnant[lane] = last - merit > kGain * share_of_room(c) * merit ? 0 : r.stagnant[lane] + 1;
         set(r.last_merit, lane, merit);
       }
       if (r.stagnant[lane] < 2 && r.iterations[lane] < 40) return r.backtracks[lane] == 0;
@@ -199,7 +211,8 @@ RoundEnd round(const ProblemView &v, const MemeticOptions &o, void *memory, Isla
   const EvaluationInput input{c.data, c.configuration, c.callback, c.context, c.conservative, c.collision_axes};
   const int n = v.variable_count;
   MemeticOptions stepping = o;
-  if (c.stays && stepping.max_step > kStayingStep) stepping.max_step = kStayingStep;
+  const double longest = kStayingStep * share_of_room(c);
+  if (c.stays && stepping.max_step > longest) stepping.max_step = longest;
   for (int iteration = 0; iteration < o.round_iterations; ++iteration) {
     int working = 0;
     for (Phase phase : r.phase) working += phase != Phase::idle;
@@ -251,7 +264,10 @@ RoundEnd round(const ProblemView &v, const MemeticOptions &o, void *memory, Isla
     for (int i = 0; i < n; ++i)
       for (int lane = 0; lane < kWidth; ++lane)
         if (!(still >> lane & 1)) set(r.previous[i], lane, get(r.now.q[i], lane));
-    step_by_variables(v, stepping, r.now, r.step, v.row_count, damping, still);
+    if (c.stays)
+      step_between_limits(v, stepping, r.now, r.step, v.row_count, damping, still);
+    else
+      step_by_variables(v, stepping, r.now, r.step, v.row_count, damping, still);
     if (offered >= 0) return RoundEnd::candidate;
   }
   return RoundEnd::running;

@@ -55,6 +55,7 @@ struct IslandControl {
   const CollisionView *conservative;  // the same, with bodies and fields that are nowhere too small
   double margin, hinge_margin;
   bool stays;      // refinement keeps to the branch of c.seed
+  double room;     // and, where it does, leaves variables about so much room between their limits
   bool redundant;  // the hard goals leave freedom: a configuration in collision can be improved
   // Configurations to start from before any other, active variables of each.
   const double *warm_starts;

@@ -411,9 +411,13 @@ bool Tracker::measure(Callback callback, void *context) {
     } else {
       error = verifier_.error(view_, term, data_.data(), shown_.q.data());
     }
+  }
+  problem_->add_held_errors(data_.data(), shown_.q.data(), errors_.data());
+  for (int t = 0; t < view_.term_count; ++t) {
+    const Term &term = view_.terms[t];
     if (term.priority > 0) continue;
-    error_ = std::max(error_, error);
-    within_ = within_ && error <= term.tolerance;
+    error_ = std::max(error_, errors_[size_t(t)]);
+    within_ = within_ && errors_[size_t(t)] <= term.tolerance;
   }
   return true;
 }

@@ -19,6 +19,7 @@ from truth import geometry_distance, geometry_lowest, roll_pitch_yaw
 
 import memetik as mk
 from memetik import goals as mg
+from memetik.geometry.shapes import Mesh
 from memetik.robot import bundled
 from memetik.robot.robot import Robot
 
@@ -327,7 +328,9 @@ def _scan(d: _Draw) -> mg.Goal:
     )  # fmt: skip
 
 
-def _balance(d: _Draw) -> mg.Goal:
+def _balance(d: _Draw) -> mg.Goal | None:
+    if not d.robot.mass > 0.0:
+        return None
     com = d.robot.center_of_mass(d.q)
     gravity = np.array([0.0, 0.0, -1.0]) if d.rng.uniform() < 0.6 else d.unit()
     choice = d.rng.uniform()
@@ -342,13 +345,18 @@ def _balance(d: _Draw) -> mg.Goal:
 
 
 def _shaped_link(d: _Draw) -> tuple[str, str | None] | None:
-    """A moving link with collision geometry, and maybe a reference."""
-    shaped = [link for link in d.moving if d.robot.link(link).collisions]
+    """A moving link whose collision geometry is of primitives, and maybe a reference."""
+    shaped = [link for link in d.moving if _is_of_primitives(d.robot, link)]
     if not shaped:
         return None
     others = d.robot.links
     reference = others[int(d.rng.integers(len(others)))] if d.rng.uniform() < 0.2 else None
     return shaped[int(d.rng.integers(len(shaped)))], reference
+
+
+def _is_of_primitives(robot: Robot, link: str) -> bool:
+    shapes = [entry.shape for entry in robot.link(link).collisions]
+    return bool(shapes) and not any(isinstance(shape, Mesh) for shape in shapes)
 
 
 def _point_distance(d: _Draw) -> mg.Goal | None:
@@ -426,8 +434,8 @@ def _manipulability(d: _Draw) -> mg.Goal | None:
     return mg.Manipulability(link, reference=0.1)
 
 
-def _effort(d: _Draw) -> mg.Goal:
-    return mg.GravityTorque()
+def _effort(d: _Draw) -> mg.Goal | None:
+    return mg.GravityTorque() if d.robot.mass > 0.0 else None
 
 
 def _preferred_position(d: _Draw) -> mg.Goal:
@@ -514,8 +522,10 @@ def _between_planes(d: _Draw) -> list[mg.Goal]:
     ]
 
 
-def _unbalanced(d: _Draw) -> list[mg.Goal]:
+def _unbalanced(d: _Draw) -> list[mg.Goal] | None:
     """Centre of mass over a point far away."""
+    if not d.robot.mass > 0.0:
+        return None
     return [
         mg.Balance((100.0, 0.0, 0.0))
         if d.rng.uniform() < 0.5

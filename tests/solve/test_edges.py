@@ -402,3 +402,15 @@ def test_ctrl_c_ends_a_batch_within_an_element(problem: Problem):
     with pytest.raises(KeyboardInterrupt):
         problem.solve(targets, timeout=timeout)
     assert time.monotonic() - begin < 20 * timeout  # all of them take 64
+
+
+def test_a_robot_without_joints_is_asked_about_contacts():
+    shape = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    joint = '<joint name="j" type="fixed"><parent link="base"/><child link="tip"/></joint>'
+    text = f'<robot name="r"><link name="base">{shape}</link><link name="tip">{shape}</link>{joint}</robot>'
+    robot = mk.load_robot(text)
+    assert Problem(robot, [Position("tip")], self_collision=True).solve((0.0, 0.0, 0.0)).success
+    scene = mk.Scene()
+    scene.add_sphere("ball", 0.1, mk.transform((0.5, 0.0, 0.0)))
+    assert Problem(robot, [Position("tip")], scene=scene).solve((0.0, 0.0, 0.0)).success
+    assert not Problem(robot, [Position("tip")], scene=scene).solve((0.1, 0.0, 0.0)).success

@@ -168,3 +168,38 @@ def test_refinement_says_what_ended_it(panda: mk.Robot):
     assert problem.solve(target, seed=q).refinement == "continuity"
     assert problem.solve(target, refine_evaluations=16).refinement in ("bound", "optimum")
     assert mk.Problem(panda, [mk.Pose(panda.tip)]).solve(target).refinement == "none"
+
+
+def test_refinement_between_near_bounds_comes_to_their_optimum():
+    """The gain between the bounds that a sequence sets, against a line search of our own; it once ended half way."""
+    robot = mk.load_robot("baxter")
+    link, shares = "left_gripper", list[float]()
+    problem, plain = (
+        mk.Problem(robot, [mk.Pose(link), mk.CenterJoints(weights="equal")]),
+        mk.Problem(robot, [mk.Pose(link)]),
+    )
+    moving = np.flatnonzero(robot.moves(link))
+    middle = 0.5 * (robot.lower + robot.upper)[moving]
+    for k in range(12):
+        seed = 0.5 * robot.random(k) + 0.5 * robot.neutral
+        target = robot.pose(link, seed)
+        target[:3, 3] += (1e-3, 5e-4, 0.0)
+        hard, soft = plain.solve(target, seed=seed), problem.solve(target, seed=seed)
+        if not (hard.success and soft.success) or np.abs(hard.q - seed).max() > 0.02:
+            continue
+        most = np.abs(soft.q - seed).max()
+        jacobian = robot.jacobian(link, hard.q)[:, moving]
+
+        def cost(q: np.ndarray) -> float:
+            return float(np.sum((q[moving] - middle) ** 2))
+
+        # Along the one direction that the pose leaves free, as far as the bounds allow.
+        free = np.linalg.svd(jacobian)[2][-1]
+        ways = np.linspace(-4.0, 4.0, 4001)[:, None] * most * free
+        near = hard.q[moving] + ways
+        near = near[(np.abs(near - seed[moving]) <= 1.3 * np.abs(hard.q - seed).max()).all(axis=1)]
+        least = float(((near - middle) ** 2).sum(axis=1).min())
+        if cost(hard.q) - least > 1e-6:
+            shares.append((cost(hard.q) - cost(soft.q)) / (cost(hard.q) - least))
+    assert len(shares) >= 6
+    assert min(shares) > 0.9

@@ -606,3 +606,17 @@ def test_joints_without_velocity_limits_are_told(caplog):
     caplog.clear()
     assert mk.Tracker(mk.Problem(robot, [mk.Pose("panda_hand")])).unlimited == ()
     assert not caplog.text
+
+
+def test_a_hard_goal_on_a_held_joint_counts(panda: mk.Robot):
+    """The joint is held elsewhere: the goal is not met, whatever the others do."""
+    name = panda.joint_names[0]
+    goals = [Position("panda_hand"), mk.JointValue(name, 0.4)]
+    tracker = Tracker(Problem(panda, goals, fixed={name: 0.1}), seed=READY)
+    target = panda.pose("panda_hand", np.array([0.1, *READY[1:]]))[:3, 3]
+    steps = [tracker.step(target) for _ in range(50)]
+    assert not any(step.within for step in steps)
+    assert steps[-1].error == pytest.approx(0.3)
+    assert Tracker(Problem(panda, goals, fixed={name: 0.4}), seed=READY).step(target).errors["jointvalue_" + name] == {
+        "value": pytest.approx(0.0)
+    }

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,10 +63,15 @@ class World:
         return float(coupling.multiplier * self.q[coupling.first] + coupling.offset)
 
 
+SOURCES: dict[Robot, str] = {}
+"""URDF files that Pinocchio reads itself; of other robots it reads what to_urdf() writes."""
+
+
 @cache
 def _model(robot: Robot) -> tuple[Any, ...]:
     # Shapes do not matter here, and Pinocchio's reader knows no capsules.
-    model = pinocchio.buildModelFromXML(re.sub(r"<(visual|collision)\b.*?</\1>", "", robot.to_urdf(), flags=re.DOTALL))
+    text = Path(SOURCES[robot]).read_text() if robot in SOURCES else robot.to_urdf()
+    model = pinocchio.buildModelFromXML(re.sub(r"<(visual|collision)\b.*?</\1>", "", text, flags=re.DOTALL))
     spread, offset = np.zeros((model.nv, robot.dof)), np.zeros(model.nv)
     for name, coupling in robot.couplings.items():
         row = model.joints[model.getJointId(name)].idx_v

@@ -192,7 +192,7 @@ class FastModel:
 
     def _rows(self, q: ArrayLike) -> tuple[np.ndarray, bool]:
         array = np.ascontiguousarray(self.robot.check_q(q), dtype=float)
-        return array.reshape(-1, self.robot.dof), array.ndim == 1
+        return array.reshape(int(np.prod(array.shape[:-1])), self.robot.dof), array.ndim == 1
 
     def _current(self) -> _State:
         scene = self.scene

@@ -23,7 +23,6 @@ from memetik.solve.problem import Problem
 
 if TYPE_CHECKING:
     from memetik.collision.fast import FastModel
-    from memetik.scene.scene import Scene, SceneSnapshot
 
 ARM_JOINTS = 6
 """Joints that the arm needs for a pose; the others, nearer to the tip, are the end."""
@@ -110,8 +109,6 @@ class _Halves:
     """A robot parted: the arm to the flange, and the end turned around, from the tip to the flange."""
 
     def __init__(self, problem: Problem, goal: Pose):
-        from memetik.solve.problem import Problem as Whole
-
         robot = problem.robot
         entries = np.flatnonzero(robot.moves(goal.link))
         names = [robot.joint_names[k] for k in entries]
@@ -126,34 +123,36 @@ class _Halves:
         joints = {joint.name: joint for joint in robot.description.joints}
         self.flange = joints[names[ARM_JOINTS]].parent
         self.arm_entries, self.tail_entries = entries[:ARM_JOINTS], entries[ARM_JOINTS:]
-        self.arm = Robot(extract_chain(robot.description, robot.tree.topology.root, self.flange))
-        self.tail = Robot(extract_chain(robot.description, goal.link, self.flange))
-        self._columns = [names[ARM_JOINTS:].index(name) for name in self.tail.joint_names]
-        self.ik = Whole(self.arm, [Pose(self.flange)])
         self.lower, self.upper = np.array(robot.lower)[self.tail_entries], np.array(robot.upper)[self.tail_entries]
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
             self.lower, self.upper = np.maximum(self.lower, -np.pi), np.minimum(self.upper, np.pi)
-        self.margin, self._scene, self._fast = problem.margin, None, None
+        self.margin = problem.margin
+        self._scene = None if problem.collision_context is None else problem.collision_context.scene
         self._prepared, self._failure = threading.Event(), list[BaseException]()
-        if problem.collision_context is None or problem.collision_context.scene is None:
-            self._prepared.set()
-        else:
-            # Bodies and fields take longer than many a timeout: a solve waits for as long as it may, the next goes on.
-            self._scene = problem.collision_context.scene
-            threading.Thread(target=self._prepare, args=(self._scene,), daemon=True).start()
+        # Two robots, bodies and fields take longer than many a timeout: a solve waits for as long as it may, the next
+        # goes on.
+        threading.Thread(target=self._prepare, args=(robot, goal.link, names[ARM_JOINTS:]), daemon=True).start()
 
-    def _prepare(self, scene: Scene | SceneSnapshot) -> None:
+    def _prepare(self, robot: Robot, tip: str, tail: list[str]) -> None:
         from memetik.collision.fast import FastModel
+        from memetik.solve.problem import Problem as Whole
 
         try:
-            self._fast: FastModel | None = FastModel(self.tail, scene, "conservative", self_collision=False)
-            _ = self._fast.core
+            self.ik = Whole(
+                Robot(extract_chain(robot.description, robot.tree.topology.root, self.flange)), [Pose(self.flange)]
+            )
+            self.tail = Robot(extract_chain(robot.description, tip, self.flange))
+            self._columns = [tail.index(name) for name in self.tail.joint_names]
+            self._fast: FastModel | None = None
+            if self._scene is not None:
+                self._fast = FastModel(self.tail, self._scene, "conservative", self_collision=False)
+                _ = self._fast.core
         except BaseException as error:  # told to whoever waits for it
             self._failure.append(error)
         self._prepared.set()
 
     def is_prepared(self, seconds: float) -> bool:
-        """Whether the end can be asked about contacts within so many seconds."""
+        """Whether arm and end can be asked within so many seconds."""
         ready = self._prepared.wait(None if math.isinf(seconds) else max(seconds, 0.0))
         if self._failure:
             raise self._failure[0]
