@@ -48,7 +48,7 @@ def test_the_winner_is_never_worse_than_the_default_where_it_was_measured(settin
     found = tune(mk.methods.Memetic(), setting, space_of(mk.methods.Memetic(), ["population"]), trials=3)
     assert found.tries[0].parameters == {"population": mk.methods.Memetic().population}
     default, best = (
-        np.mean([measure(setting, (mk.methods.Memetic(population=size), number, repeat, False))[0]
+        np.mean([measure(setting, (mk.methods.Memetic(population=size), number, repeat, False, {}))[0]
                  for repeat in range(1, REPEATS + 1) for number in range(setting.count)])
         for size in (mk.methods.Memetic().population, found.best["population"])
     )  # fmt: skip
@@ -58,7 +58,7 @@ def test_the_winner_is_never_worse_than_the_default_where_it_was_measured(settin
 def test_a_failure_counts_as_the_budget(setting: Setting) -> None:
     impossible = Setting(setting.scenario, 16, "evaluations", 1)
     for number in range(16):
-        assert measure(impossible, (mk.methods.Memetic(), number, 0, False)) == (1.0, False)
+        assert measure(impossible, (mk.methods.Memetic(), number, 0, False, {})) == (1.0, False)
 
 
 @pytest.mark.filterwarnings("ignore:Fixed parameter")
@@ -194,3 +194,36 @@ def test_exponents_of_mutations_stay_exponents():
     space = space_of(method_named("bio2"))
     assert space["mutation_high"].high <= 60
     assert space["mutation_low"].high <= space["mutation_high"].low
+
+
+def test_every_method_has_ranges_that_it_takes_and_none_is_absurd() -> None:
+    for name in METHODS:
+        if name == "analytic" or name.startswith("nlopt"):  # a closed form of the user's, and optimisers of others
+            continue
+        for parameter, found in space_of(method_named(name)).items():
+            if isinstance(found, Range):
+                assert found.low < found.high, (name, parameter)
+                if parameter.startswith("mutation"):
+                    assert found.high <= 40, (name, parameter)
+                if parameter in ("share", "random_share", "wipeout", "crossover"):
+                    assert found.high <= 1.0, (name, parameter)
+
+
+def test_weights_and_losses_of_goals_are_tuned() -> None:
+    from memetik.bench.tuning.space import goal_space, goals_with
+
+    goals = [{"type": "Position", "name": "place"}, {"type": "AlignAxis", "name": "way", "weight": 0.001}]
+    made = Setting(scenario("Random", "elise", targets=20, goals=goals), 10, "evaluations", 600)
+    ranges = dict(parse_range(text) for text in ("way.weight=0.001:10:log", "place.loss=Square|Huber(0.01)"))
+    space, values = goal_space(made.scenario.problem, ranges)
+    assert values == {"way.weight": 0.001, "place.loss": "Square"}
+    changed = goals_with(made.scenario.problem, {"way.weight": 2.0, "place.loss": "Huber(0.01)"})
+    assert changed[1].weight == 2.0
+    assert changed[0].loss == mk.Huber(0.01)
+    found = tune(mk.methods.Memetic(), made, space, trials=6)
+    assert found.tries[0].parameters == values
+    assert found.kept == mk.methods.Memetic()
+    assert set(found.best) == set(values)
+    for wrong in ("wey.weight=1:2", "way.wight=1:2", "way.loss=Square|Round(1)"):
+        with pytest.raises(UnknownNameError):
+            goal_space(made.scenario.problem, dict([parse_range(wrong)]))

@@ -21,8 +21,8 @@ from memetik.bench.tuning.output import (
     tuning_page,
     unit_of,
 )
-from memetik.bench.tuning.space import parse_range, space_of
-from memetik.bench.tuning.tune import RULES, Setting, Tuning
+from memetik.bench.tuning.space import goal_space, parse_range, space_of
+from memetik.bench.tuning.tune import RULES, Setting, Tuning, of_goals
 from memetik.bench.tuning.tune import tune as run_tuning
 from memetik.cli.options import ClusterOptions, argument, arguments_option, json_option, option, rng_option
 from memetik.cli.output import check_outputs, print_files, print_json, print_table
@@ -51,7 +51,9 @@ class TuneOptions(ClusterOptions):
         "score", "What the best is: of least score, of fewest failures, or of least cost of the solved."
     )
     only: list[str] = option([], "Tune this parameter only; repeatable.")
-    bounds: list[str] = option([], "NAME=LOW:HIGH, NAME=LOW:HIGH:log or NAME=A|B|C; repeatable.", "--range")
+    bounds: list[str] = option(
+        [], "NAME=LOW:HIGH[:log] or NAME=A|B|C; of a goal: GOAL.weight, GOAL.loss. Repeatable.", "--range"
+    )
     seed: int = rng_option()
     preset: str | None = option(None, "File (.json) for the best parameters; method= takes it.", "--preset", "-p")
     output: list[str] = option([], "A page (.html) or a picture (.png, .pdf); repeatable.", "--output", "-o")
@@ -64,8 +66,12 @@ def tune(options: TuneOptions) -> None:
     if options.choose not in RULES:
         raise InvalidInputError(f"--choose is one of {', '.join(RULES)}, not {options.choose!r}.")
     start = method_named(options.method)
-    space = space_of(start, options.only, dict(parse_range(text) for text in options.bounds))
+    bounds = dict(parse_range(text) for text in options.bounds)
+    # Where only ranges of goals are given, only these are tuned.
+    goals_alone = bool(bounds) and not options.only and len(of_goals(bounds)) == len(bounds)
+    space = {} if goals_alone else space_of(start, options.only, bounds)
     setting = _setting(options)
+    space = {**space, **goal_space(setting.scenario.problem, bounds)[0]}
     with (
         worker_pool(options.cluster, options.workers, tls=options.tls) as workers,
         progress_bar("tuning", options.trials) as advance,
@@ -103,6 +109,8 @@ def _write(found: Tuning, options: TuneOptions) -> tuple[str, list[str]]:
     """What came out in a sentence, and the files written."""
     outcome, written = found.confirmation, []
     sentence = outcome.sentence(*unit_of(found))
+    if goals := of_goals(outcome.kept.parameters):
+        sentence += f" Of the goals: {', '.join(f'{name} = {value}' for name, value in goals.items())}."
     if options.preset:
         Preset(found.kept).save(options.preset)
         written.append(options.preset)

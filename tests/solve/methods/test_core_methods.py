@@ -163,10 +163,18 @@ def test_methods_serve_goals_of_several_links():
 
 
 def test_methods_serve_goals_that_need_the_whole_robot():
+    """The centre of mass depends on every link, not on the chain to one of them."""
     robot = mk.load_robot("panda")
-    problem = mk.Problem(robot, [mk.Position(robot.tip, (0.4, 0.2, 0.5)), mk.AlignAxis(robot.tip, axis="z", to="-z")])
-    for method in ("bio2_memetic", "bio1", "lma", "pso"):
-        assert problem.solve(method=method, evaluations=200_000).success, method
+    q = robot.random(3)
+    tip, centre = robot.pose(robot.tip, q)[:3, 3], robot.center_of_mass(q)
+    goals = [mk.Position(robot.tip, tip, tolerance=1e-3), mk.Balance(centre, tolerance=1e-3)]
+    alone = mk.Problem(robot, goals[:1]).solve(rng=0)
+    assert np.linalg.norm((robot.center_of_mass(alone.q) - centre)[:2]) > 0.01  # the goal asks for something
+    for method in ("bio2_memetic", "bio1", "lma", "kdl", "pso", "de"):
+        solution = mk.Problem(robot, goals).solve(method=method, evaluations=200_000, rng=0)
+        assert solution.success, method
+        assert np.linalg.norm((robot.center_of_mass(solution.q) - centre)[:2]) <= 1e-3 + 1e-9, method
+        assert np.linalg.norm(robot.pose(robot.tip, solution.q)[:3, 3] - tip) <= 1e-3 + 1e-9, method
 
 
 def test_scenes_are_respected():
@@ -183,11 +191,25 @@ def test_scenes_are_respected():
 
 
 def test_preferences_preselect_children():
+    """Without refinement only the choice of children knows the soft goal: answers to the same seeds cost less."""
     robot = mk.load_robot("panda")
-    problem = mk.Problem(robot, [mk.Position(robot.tip, (0.4, 0.2, 0.5)), mk.CenterJoints()])
-    solution = problem.solve(method="bio2_memetic", evaluations=100_000)
-    assert solution.success
-    assert solution.preference_cost < 1e3
+    place = mk.Position(robot.tip, (0.4, 0.2, 0.5))
+    plain, soft = mk.Problem(robot, [place]), mk.Problem(robot, [place, mk.CenterJoints()])
+    costs = []
+    for k in range(40):
+        options = {"method": "bio2_memetic", "evaluations": 20_000, "rng": k, "seed": robot.random(k)}
+        with_it, without = soft.solve(**options, refine_evaluations=0), plain.solve(**options)
+        assert with_it.success
+        assert without.success
+        costs.append([off_centre(robot, solution.q) for solution in (with_it, without)])
+    with_it, without = np.array(costs).T
+    assert with_it.mean() < 0.9 * without.mean()
+    assert (with_it < without).mean() > 0.65
+
+
+def off_centre(robot, q):
+    """What CenterJoints asks for, but for its weights: squares of the distances from the middle of the limits."""
+    return float((((q - 0.5 * (robot.lower + robot.upper)) / (robot.upper - robot.lower)) ** 2).sum())
 
 
 def test_extrapolated_kinematics_err_by_the_square_of_the_step():

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from memetik.errors import InvalidInputError, UnknownNameError
 from memetik.files.named_values import named_values
+from memetik.goals.base import Goal
+from memetik.goals.losses import Loss
+from memetik.solve.problem import Problem
 
 if TYPE_CHECKING:
     from optuna import Trial
@@ -129,9 +132,75 @@ DECLARED: dict[str, dict[str, Range | Choice]] = {
         "optimizer": Choice(("slsqp", "lbfgsb")),
         "gradient": Choice(("analytic", "numeric")),
     },
-    "Trac": {},
+    "Bio1Ros": {
+        "population": Range(4, 64, log=True),
+        "elites": Range(1, 16, log=True),
+        "rotation_scale": Range(0.1, 10.0, log=True),
+    },
+    "Cached": {
+        "neighbours": Range(1, 8),
+        "radius": Range(0.05, 1.5, log=True),
+        "tries": Range(20, 1000, log=True),
+        "size": Range(2_000, 100_000, log=True),
+    },
+    "Cascade": {"turn": Range(50, 4_000, log=True)},
+    "Ccd": {"progress": Range(1e-5, 1e-2, log=True), "patience": Range(2, 50, log=True)},
+    "Decoupled": {
+        "samples": Range(32, 2_048, log=True),
+        "rounds": Range(1, 32, log=True),
+        "parents": Range(2, 64, log=True),
+        "spread": Range(0.03, 1.0, log=True),
+        "offers": Range(1, 24, log=True),
+    },
+    "Fabrik": {
+        "share": Range(0.2, 1.0),
+        "progress": Range(1e-5, 1e-2, log=True),
+        "patience": Range(2, 50, log=True),
+    },
+    "GradientDescent": {"difference": Range(1e-8, 1e-4, log=True)},
+    "Jac": {"damping": Range(1e-3, 1.0, log=True)},
+    "Lma": {"tau": Range(1e-2, 100.0, log=True)},
+    "Neural": {"steps": Range(500, 20_000, log=True), "batch": Range(32, 1_024, log=True)},
+    "Nlopt": {"gradient": Choice(("analytic", "numeric"))},
+    "Pick": {
+        "population": Range(8, 128, log=True),
+        "elites": Range(1, 7),
+        "local_iterations": Range(5, 100, log=True),
+        "generations": Range(20, 500, log=True),
+        "wipeout_tolerance": Range(1e-7, 1e-3, log=True),
+        "difference": Range(1e-7, 1e-3, log=True),
+        "least_progress": Range(1e-14, 1e-8, log=True),
+    },
+    "Pivot": {
+        "pivot_gain": Range(0.2, 1.5),
+        "goal_gain": Range(0.2, 1.5),
+        "damping": Range(1e-4, 0.1, log=True),
+        "max_step": Range(0.05, 2.0, log=True),
+    },
+    "PivotMemetic": {"population": Range(12, 128, log=True), "elites": Range(1, 11)},
+    "Scipy": {"iterations": Range(20, 1_000, log=True)},
+    "Seeded": {"share": Range(0.1, 0.9)},
+    "Trac": {"patience": Range(2, 20)},
 }
 """Ranges that are better known than by the default alone, by class. Parameters of soft goals are not among them."""
+
+COMMON: dict[str, Range | Choice] = {
+    "islands": Range(1, 8, log=True),
+    "iterations": Range(25, 2_000, log=True),
+    "patience": Range(5, 500, log=True),
+    "generations": Range(50, 1_500, log=True),
+    "rotation_scale": Range(0.1, 10.0, log=True),
+    "cutoff": Range(1e-8, 1e-3, log=True),
+    "converged": Range(1e-9, 1e-4, log=True),
+    "share": Range(0.02, 0.5, log=True),
+    "more_generations": Range(1.0, 4.0),
+    "more_individuals": Range(1.0, 4.0),
+    "sweeps": Range(50, 2_000, log=True),
+}
+"""Ranges of what several methods have, where their class declares none."""
+
+GOAL_PARAMETERS = ("weight", "loss", "rotation_scale")
+"""What may be tuned of a scenario's goals, as GOAL.weight; losses as in GOAL.loss=Square|Huber(0.01)."""
 
 NOT_TUNED = ("restarts", "algorithm", "refine_patience")
 """What makes another method of it, or has no part in finding an answer."""
@@ -141,7 +210,8 @@ _AROUND = 16.0  # how many times smaller or larger than the default, where nothi
 
 def space_of(method: Method, only: Sequence[str] = (), given: Mapping[str, Range | Choice] | None = None) -> Space:
     """The ranges of a method's parameters; `only` some of them, and with `given` ranges before all others."""
-    given = dict(given or {})
+    given = {name: found for name, found in (given or {}).items() if "." not in name}
+    only = [name for name in only if "." not in name]
     values = {f.name: getattr(method, f.name) for f in fields(method) if f.init}  # type: ignore[arg-type]
     for name in (*only, *given):
         if name not in values:
@@ -151,7 +221,7 @@ def space_of(method: Method, only: Sequence[str] = (), given: Mapping[str, Range
     for name, value in values.items():
         if (only and name not in only and name not in given) or (name in NOT_TUNED and name not in (*only, *given)):
             continue
-        found = given.get(name) or declared.get(name) or _around(value)
+        found = given.get(name) or declared.get(name) or COMMON.get(name) or _around(value)
         if found is None:
             if name in only:
                 raise InvalidInputError(
@@ -166,6 +236,59 @@ def space_of(method: Method, only: Sequence[str] = (), given: Mapping[str, Range
     if not space:
         raise InvalidInputError(f"method {type(method).__name__} has no parameter to tune; give a range for one.")
     return space
+
+
+def goal_space(problem: Problem, given: Mapping[str, Range | Choice]) -> tuple[Space, dict[str, Any]]:
+    """Of the ranges that name a goal, such as "pivot_rod.weight": the space, and the values that the goals have."""
+    space: dict[str, Range | Choice] = {}
+    values: dict[str, Any] = {}
+    for key, found in given.items():
+        if "." not in key:
+            continue
+        name, _, parameter = key.rpartition(".")
+        if name not in problem.goal_names:
+            raise UnknownNameError("goal", name, "the scenario", problem.goal_names)
+        goal = problem.goals[problem.goal_names.index(name)]
+        if parameter not in GOAL_PARAMETERS or not hasattr(goal, parameter):
+            own = [each for each in GOAL_PARAMETERS if hasattr(goal, each)]
+            raise UnknownNameError("parameter", parameter, f"goal {name!r}", own)
+        value = getattr(goal, parameter)
+        values[key] = loss_text(value) if parameter == "loss" else value
+        for loss in found.values if parameter == "loss" and isinstance(found, Choice) else ():
+            loss_named(str(loss))
+        space[key] = found.including(values[key])
+    return space, values
+
+
+def goals_with(problem: Problem, changes: Mapping[str, Any]) -> tuple[Goal, ...]:
+    """The goals of a problem with some of their weights and losses changed."""
+    goals = list(problem.goals)
+    for key, value in changes.items():
+        name, _, parameter = key.rpartition(".")
+        at = problem.goal_names.index(name)
+        goals[at] = replace(goals[at], **{parameter: loss_named(value) if parameter == "loss" else value})
+    return tuple(goals)
+
+
+def loss_named(text: str) -> Loss:
+    """A loss from "Square", or with its parameters in their order from "Huber(0.01)"."""
+    name, _, inner = text.strip().removesuffix(")").partition("(")
+    known = {kind.__name__: kind for kind in Loss.__subclasses__()}
+    if name not in known:
+        raise UnknownNameError("loss", name, "memetik", known)
+    try:
+        return known[name](*(float(word) for word in inner.split(",") if word.strip()))
+    except (TypeError, ValueError):
+        wanted = ", ".join(f.name for f in fields(known[name]))
+        raise InvalidInputError(
+            f"the loss {name} takes {wanted or 'nothing'}, as in {name}(0.01), not {text!r}."
+        ) from None
+
+
+def loss_text(loss: Loss) -> str:
+    """What `loss_named` reads."""
+    values = ", ".join(f"{getattr(loss, f.name):g}" for f in fields(loss))
+    return f"{type(loss).__name__}({values})" if values else type(loss).__name__
 
 
 def parse_range(text: str) -> tuple[str, Range | Choice]:

@@ -19,8 +19,9 @@ import numpy as np
 from memetik.bench.report.statistics import LEAST, CostComparison, compare_costs, compare_paired, too_few
 from memetik.bench.run.seeding import default_seeding, seeds_of
 from memetik.bench.run.worker_pool import WorkerPool
-from memetik.bench.tuning.space import Space
+from memetik.bench.tuning.space import Space, goal_space, goals_with
 from memetik.errors import InvalidInputError, MissingExtraError, UnknownNameError
+from memetik.solve.problem import Problem
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -74,6 +75,17 @@ class Setting:
     @property
     def held_out(self) -> range:
         return range(self.count, len(self.scenario))
+
+    def problem(self, changes: Mapping[str, Any]) -> Problem:
+        """The scenario's problem with goals changed as "GOAL.weight" and the like say; made once for each."""
+        if not changes:
+            return self.scenario.problem
+        kept, key = self.__dict__.setdefault("_problems", {}), tuple(sorted(changes.items()))
+        if key not in kept:
+            made, goals = self.scenario, goals_with(self.scenario.problem, changes)
+            kept.clear()
+            kept[key] = Problem(made.robot, goals, scene=made.scene, self_collision=made.self_collision)
+        return kept[key]
 
     def seeds(self, repeat: int) -> np.ndarray:
         """Where methods start at each target, (N, dof)."""
@@ -187,17 +199,27 @@ class Tuning:
     @property
     def tuned(self) -> Method:
         """The method with the best parameters."""
-        return replace(self.method, **self.best)  # type: ignore[type-var]
+        return replace(self.method, **of_method(self.best))  # type: ignore[type-var]
 
     @property
     def kept(self) -> Method:
         """The method with the parameters that are worth keeping; see `Confirmation.kept`."""
-        return replace(self.method, **self.confirmation.kept.parameters)  # type: ignore[type-var]
+        return replace(self.method, **of_method(self.confirmation.kept.parameters))  # type: ignore[type-var]
 
     @property
     def front(self) -> list[int]:
         """Numbers of the tries that no other beats in failures and in the cost of the solved ones, by failures."""
         return pareto_front([(one.failures, one.cost_of_solved) for one in self.tries])
+
+
+def of_method(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that are the method's own, not a goal's."""
+    return {name: value for name, value in parameters.items() if "." not in name}
+
+
+def of_goals(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the scenario's goals: "GOAL.weight"."""
+    return {name: value for name, value in parameters.items() if "." in name}
 
 
 def pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:
@@ -237,7 +259,8 @@ def tune(
         directions=["minimize"] * (2 if two_objectives else 1),
         sampler=optuna.samplers.TPESampler(seed=setting.rng, n_startup_trials=max(8, trials // 5)),
     )
-    default = {name: getattr(method, name) for name in space}
+    _, stated = goal_space(setting.scenario.problem, of_goals(space))
+    default = {name: stated[name] if name in stated else getattr(method, name) for name in space}
     study.enqueue_trial(default)
     tries: list[Try] = []
     numbers = range(setting.count)
@@ -262,21 +285,22 @@ def tune(
     )  # fmt: skip
 
 
-def measure(setting: Setting, item: tuple[Any, int, int, bool]) -> tuple[float, bool]:
+def measure(setting: Setting, item: tuple[Any, int, int, bool, Mapping[str, Any]]) -> tuple[float, bool]:
     """The cost of a method on a target and whether it solved it.
 
-    item: the method, the target's number, `repeat`, which counts the random numbers on, and whether to warm up before.
+    item: the method, the target's number, `repeat`, which counts the random numbers on, whether to warm up before, and
+    what is changed of the goals. An answer is judged by the goals as they were: tolerances do not change.
     """
-    method, number, repeat, warm = item
-    scenario, seed = setting.scenario, setting.seeds(repeat)[number]
+    method, number, repeat, warm, changes = item
+    scenario, seed, problem = setting.scenario, setting.seeds(repeat)[number], setting.problem(changes)
     options: dict[str, Any] = {"seed": seed, "method": method, "rng": (setting.rng + 7919 * repeat, number)}
     if setting.measure == "time":
         options["timeout"] = setting.budget
     else:
         options["evaluations"] = int(setting.budget)
     if warm:
-        scenario.problem.solve(*scenario.of(number), **options)
-    found = scenario.problem.solve(*scenario.of(number), **options)
+        problem.solve(*scenario.of(number), **options)
+    found = problem.solve(*scenario.of(number), **options)
     cost = found.time if setting.measure == "time" else float(found.evaluations)
     solved = found.success and cost <= 1.1 * setting.budget
     return (min(cost, setting.budget) if solved else setting.budget), solved
@@ -301,7 +325,8 @@ def _measured(
             if methods[which] is not None:
                 places += [(which, place) for place in own]
                 sizes.append(len(own))
-    items = [(methods[which], numbers[place], repeat, place % BLOCK == 0) for which, place in places]
+    goals = [of_goals(parameters) for parameters in drawn]
+    items = [(methods[which], numbers[place], repeat, place % BLOCK == 0, goals[which]) for which, place in places]
     costs = np.full((len(drawn), len(numbers)), float(setting.budget))
     solved = np.zeros((len(drawn), len(numbers)), dtype=bool)
     for k, (cost, success) in workers.map(measure, setting, items, together=sizes):
@@ -347,7 +372,7 @@ def rank(rule: str, one: Try, default: Try) -> tuple[float, ...]:
 
 def _made(method: Method, parameters: Mapping[str, Any]) -> Method | None:
     try:
-        return replace(method, **parameters)  # type: ignore[type-var]
+        return replace(method, **of_method(parameters))  # type: ignore[type-var]
     except InvalidInputError:
         return None
 
