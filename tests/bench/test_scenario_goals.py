@@ -11,6 +11,7 @@ from memetik.bench.peers.registry import find_solver
 from memetik.bench.run.comparison import Comparison, Settings, SolverProcesses
 from memetik.bench.run.goal_checks import _CHECKS, misses, stated
 from memetik.bench.run.runner import run
+from memetik.bench.run.seeding import seeds_of
 from memetik.bench.run.shape_distance import is_inside, shape_distance
 from memetik.bench.run.spec import Spec, solver_spec
 from memetik.bench.run.store import Store
@@ -213,6 +214,27 @@ def test_without_rejection_our_methods_search_once():
             assert all(result.restarts == 0 for result in results)
     assert shares[True] == len(made)
     assert shares[False] < shares[True]
+
+
+def test_seeds_hold_the_arm_and_free_the_endoscope():
+    made = scenario("HydrogenTank", "elise", targets=3)
+    free = (("endoscope_joint_1", 1.0), ("endoscope_joint_2", 0.5))
+    straight, seeds = seeds_of(made, "straight", 0), seeds_of(made, "straight", 0, free=free)
+    moved = np.abs(seeds - straight)
+    held = [k for k, name in enumerate(made.robot.joint_names) if name not in dict(free)]
+    assert moved[:, held].max() == 0.0
+    one, two = (made.robot.joint_index(name) for name, _ in free)
+    assert (moved[:, [one, two]] > 0.0).all()
+    low, high = made.robot.lower[two], made.robot.upper[two]
+    assert (seeds[:, two] >= 0.5 * (low + straight[:, two])).all()
+    assert (seeds[:, two] <= 0.5 * (high + straight[:, two])).all()
+    assert np.array_equal(seeds, seeds_of(made, "straight", 0, free=free))
+    assert Settings(free=free).recorded["free"] == dict(free)
+    assert "free" not in Settings().recorded
+    with pytest.raises(UnknownNameError, match="endoscope_joint_7"):
+        seeds_of(made, "straight", 0, free=(("endoscope_joint_7", 1.0),))
+    with pytest.raises(InvalidInputError, match="from 0, held, to 1"):
+        seeds_of(made, "straight", 0, free=(("endoscope_joint_1", 2.0),))
 
 
 def test_targets_that_nobody_reaches_are_told_with_the_reason():

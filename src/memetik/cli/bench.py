@@ -32,7 +32,7 @@ from memetik.cli.options import (
 )
 from memetik.cli.output import print_json, print_table
 from memetik.errors import InvalidInputError
-from memetik.files.named_values import as_number
+from memetik.files.named_values import as_number, as_numbers, named_values
 from memetik.geometry.formats import MESH_NAMES
 from memetik.progress import TerminalRunProgress
 
@@ -56,6 +56,7 @@ class BenchOptions:
     trials: int | None = option(None, "How often all is repeated.", "--trials", "-k", show_default="3")
     store: Path = option(Path("bench.db"), "The file of results; the same command resumes.", "--store")
     seeding: list[str] = option([], "random, middle, given, straight, another, keep or follow.")
+    free: list[str] = option([], "JOINT or JOINT=SHARE that seeds leave free while the others are held. Repeatable.")
     rejection: bool | None = option(None, "Ask solvers that see no scene again.", show_default="on")
     reachability: str | None = option(None, "only reachable targets, or check, or skip.", show_default="only")
     tolerance: str | None = option(None, "Metres and radians: '1e-4 1e-3'.", show_default="1e-5 1e-5")
@@ -78,7 +79,8 @@ class BenchOptions:
         chosen = (load_spec(self.spec) if self.spec else Spec()).updated(
             robots=tuple(self.robot), scenarios=tuple(self.scenario), timeouts=tuple(self.timeout),
             seedings=tuple(self.seeding), solvers=tuple(solver_spec(text) for text in self.solver),
-            tolerance=_two_numbers(self.tolerance, "--tolerance"), **{name: getattr(self, name) for name in names},
+            tolerance=_two_numbers(self.tolerance, "--tolerance"), free=_shares(self.free) or None,
+            **{name: getattr(self, name) for name in names},
         )  # fmt: skip
         if self.spec is None and not self.solver:
             return chosen.updated(solvers=(solver_spec("memetic"),))
@@ -340,6 +342,11 @@ def install_peer(
         return
     for entry in installed:
         print(f"{entry['name']} {entry['version']} is in {entry['python']}.")
+
+
+def _shares(words: list[str]) -> dict[str, float]:
+    """Shares by joint from "joint" and "joint=0.5"."""
+    return as_numbers(named_values([word if "=" in word else f"{word}=1" for word in words], "--free"), "--free")
 
 
 def _two_numbers(text: str | None, option: str) -> tuple[float, ...] | None:

@@ -14,7 +14,7 @@ from memetik.bench.peers.answer import Answer, BadAnswer, read_answer
 from memetik.bench.peers.process import SolverFailure, SolverProcess
 from memetik.bench.peers.registry import Solver
 from memetik.bench.peers.task import ChainTask, Task, Unsupported, WholeTask, task_data
-from memetik.bench.run.seeding import FOLLOW, seeds_of, stream_begins
+from memetik.bench.run.seeding import FOLLOW, freed, seeds_of, stream_begins
 from memetik.bench.run.soft_costs import soft_cost
 from memetik.bench.run.store import Attempt, Result
 from memetik.bench.run.verification import Verifier
@@ -62,6 +62,8 @@ class Settings:
     grace        seconds after the timeout at which a solver's process is ended.
     memory       bytes that a solver's process may use.
     log          whether every attempt is kept: its time, its contacts, what became of it.
+    free         joints whose seeds are drawn anew, each by a share, while the others stay as the strategy says; after
+                 a rejected candidate likewise.
     """
 
     timeout: float = 0.1
@@ -72,11 +74,13 @@ class Settings:
     grace: float = 1.0
     memory: int = 4_000_000_000
     log: bool = False
+    free: tuple[tuple[str, float], ...] = ()
 
     @property
     def recorded(self) -> dict[str, Any]:
         """What tells one run from another, besides timeout and seeding."""
-        return {"rejection": self.rejection, "seed": self.seed, "evaluations": self.evaluations}
+        own = {"rejection": self.rejection, "seed": self.seed, "evaluations": self.evaluations}
+        return own | ({"free": dict(self.free)} if self.free else {})
 
 
 class SolverProcesses:
@@ -155,7 +159,8 @@ class Comparison:
         if self._trial == trial:
             return
         self._trial, self._latest = trial, None
-        self._seeds = seeds_of(self.scenario, self.settings.seeding, trial, self.settings.seed)
+        settings = self.settings
+        self._seeds = seeds_of(self.scenario, settings.seeding, trial, settings.seed, settings.free)
         for solver_run, answers in zip(self.solver_runs, self._answers, strict=True):
             solver_run.lost = 0
             answers.clear()
@@ -238,7 +243,7 @@ class SolverRun:
 
     def _warm_up(self) -> None:
         settings, process = self.comparison.settings, self.process
-        seeds = seeds_of(self.comparison.scenario, settings.seeding, 0, settings.seed + 1)
+        seeds = seeds_of(self.comparison.scenario, settings.seeding, 0, settings.seed + 1, settings.free)
         patience = None if process.hung_at_first else FIRST_SOLVE
         for k in range(min(WARM_UP, len(seeds))):
             # Others after a restart: one that hangs at a certain target is to be asked for the rest.
@@ -310,8 +315,15 @@ class SolverRun:
             tally.add_check(time.perf_counter() - before)
             if not collides:
                 break
-            q, start = None, seed if settings.seeding == "keep" else comparison.scenario.robot.random(rng)
+            q, start = None, self._next_start(seed, rng)
         return self._judged(number, trial, seed, q, tally)
+
+    def _next_start(self, seed: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Where a solver starts after a rejected candidate."""
+        scenario, settings = self.comparison.scenario, self.comparison.settings
+        if settings.free:
+            return freed(scenario, seed, settings.free, rng)
+        return seed if settings.seeding == "keep" else scenario.robot.random(rng)
 
     def _log(self, tally: _Tally, answer: Answer, number: int, q: np.ndarray | None) -> None:
         """Keeps an attempt, where that was asked for; what it costs is nobody's time."""

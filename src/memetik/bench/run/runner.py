@@ -65,7 +65,7 @@ def run(
     scenarios = [(name, _scenario(spec, name, robot, outcome, progress)) for name, robot in spec.pairs()]
     for made in (made for _, made in scenarios if made is not None):
         for settings in spec.settings(default_seeding(made)):
-            check_seeding(made, settings.seeding)
+            check_seeding(made, settings.seeding, settings.free)
     several = spec.jobs if spec.jobs > 1 else None
     pool = worker_pool(cluster or (LOCAL if several else None), several, tls=tls)
     with pool as workers, Store(store) as opened, WorkerState(usable_cores()[-1]) as here:

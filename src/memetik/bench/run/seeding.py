@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -27,17 +27,37 @@ SEEDINGS = {
 FOLLOW = "follow"
 
 
-def seeds_of(scenario: Scenario, seeding: str, trial: int, seed: int = 0) -> np.ndarray:
+Freedom = Sequence[tuple[str, float]]
+"""Joints that seeds leave free, each with a share from 0 (as the strategy says) to 1 (random); others are held."""
+
+
+def seeds_of(scenario: Scenario, seeding: str, trial: int, seed: int = 0, free: Freedom = ()) -> np.ndarray:
     """The configurations (N, dof) from which solvers start in a trial.
 
     With "follow" those of the scenario: a solver that gives its own answers on starts from one at the beginnings only.
     """
-    check_seeding(scenario, seeding)
-    return _STRATEGIES[seeding](scenario, np.random.default_rng((seed, trial, 2)))
+    check_seeding(scenario, seeding, free)
+    seeds = _STRATEGIES[seeding](scenario, np.random.default_rng((seed, trial, 2)))
+    if not free:
+        return seeds
+    return freed(scenario, seeds, free, np.random.default_rng((seed, trial, 4)))
 
 
-def check_seeding(scenario: Scenario, seeding: str) -> None:
+def freed(scenario: Scenario, seeds: np.ndarray, free: Freedom, rng: np.random.Generator) -> np.ndarray:
+    """Seeds (N, dof) or (dof,) with each free joint moved by its share of the way to a random value."""
+    shares = np.zeros(scenario.robot.dof)
+    for joint, share in free:
+        shares[scenario.robot.joint_index(joint)] = share
+    drawn = scenario.robot.random(rng, len(seeds)) if seeds.ndim == 2 else scenario.robot.random(rng)
+    return seeds + shares * (drawn - seeds)
+
+
+def check_seeding(scenario: Scenario, seeding: str, free: Freedom = ()) -> None:
     """Raises where there is no such strategy, or the scenario does not have what it needs."""
+    for joint, share in free:
+        scenario.robot.joint_index(joint)
+        if not 0.0 <= share <= 1.0:
+            raise InvalidInputError(f"the share of joint {joint!r} is from 0, held, to 1, free, not {share!r}.")
     if seeding not in SEEDINGS:
         raise InvalidInputError(f"seeding {seeding!r} is unknown; {suggest(seeding, SEEDINGS)}")
     known = int((scenario.reachable == REACHABLE).sum())

@@ -52,6 +52,7 @@ class Spec:
     grace, memory after how many seconds beyond the timeout, and with how many gigabytes, a solver's process is ended.
     budget        seconds after which no further target is begun; the same command goes on later. None: no bound.
     optional      leave out, with a word, solvers that are not there, instead of refusing to start.
+    free          {joint: share} of joints that seeds leave free, as `Settings` has it; all others are held.
     log           keep every attempt at a target: time, contacts, what became of it.
     """
 
@@ -73,6 +74,7 @@ class Spec:
     budget: float | None = None
     optional: bool = False
     log: bool = False
+    free: Mapping[str, float] = field(default_factory=dict)
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Options of scenarios by name, such as {"Shelf": {"spin": "free"}}."""
 
@@ -144,6 +146,7 @@ class Spec:
                 self.grace,
                 int(self.memory * 1e9),
                 self.log,
+                tuple(self.free.items()),
             )
             for timeout, chosen in itertools.product(self.timeouts, self.seedings or (seeding,))
         ]
@@ -249,5 +252,6 @@ _ENTRIES: dict[str, Callable[[Table, str], Any]] = {
     "timeouts": lambda table, key: tuple(table.numbers(key)),
     "tolerance": _tolerance,
     "reachability": Table.text,
+    "free": lambda table, key: {name: table.table(key).number(name) for name in table.table(key)},
     "options": _options,
 }
