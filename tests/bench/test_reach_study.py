@@ -285,3 +285,23 @@ def test_the_map_of_a_ball_joint_arm_is_the_ball_it_reaches() -> None:
 def test_maps_of_too_many_cells_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="larger"):
         reach_map(mk.load_robot("ur10"), size=0.001)
+
+
+def test_surface_that_nobody_asked_about_stays_grey():
+    from memetik.bench.reach.output import NOT_ASKED, sentence
+    from memetik.geometry.shapes import TriangleMesh
+    from memetik.geometry.surface_points import sample_triangles
+    from memetik.geometry.tessellate import as_mesh
+
+    box = as_mesh(mk.shapes.Box((0.4, 0.4, 0.4)))
+    mesh = TriangleMesh(box.vertices + np.array([0.7, 0.0, 0.4]), box.faces)
+    points, normals = sample_triangles(mesh.triangles, 200, 0)
+    top = normals[:, 2] > 0.9
+    setup = ReachSetup(mk.load_robot("ur10"), None)
+    result = reach_study(setup, points[top], normals[top], passes=1)
+    shown = heat_part(mesh, result)
+    grey = np.isclose(shown.colors, NOT_ASKED).all(axis=1)
+    height = shown.vertices[:, 2]
+    assert not grey[height > height.max() - 1e-6].any()
+    assert grey[height < height.min() + 1e-6].all()
+    assert "whole surface" not in sentence(setup, result)

@@ -42,8 +42,18 @@ def score_colors(result: ReachResult) -> np.ndarray:
     return _colors(result.score, result.state, _full(result))
 
 
+NOT_ASKED = (0.75, 0.75, 0.75, 1.0)
+"""Colour of surface that no target is near to."""
+
+ASKED_WITHIN = 3.0
+"""Times the distance between targets within which they speak for the surface."""
+
+
 def heat_part(mesh: TriangleMesh, result: ReachResult) -> Part:
-    """The surface (in the world's frame), cut finely, with the colours of the targets around each vertex."""
+    """The surface (in the world's frame), cut finely, with the colours of the targets around each vertex.
+
+    Where no target is near, nobody asked: grey.
+    """
     from scipy.spatial import KDTree
 
     spacing = math.sqrt(mesh.area / len(result.points))
@@ -62,7 +72,18 @@ def heat_part(mesh: TriangleMesh, result: ReachResult) -> Part:
     state = np.argmax(amounts, axis=1)
     reached = (result.state[near] == REACHED) * share
     score = (result.score[near] * reached).sum(axis=1) / np.maximum(reached.sum(axis=1), 1e-12)
-    return Part(SURFACE, vertices, faces, _colors(score, state, _full(result)))
+    colors = _colors(score, state, _full(result))
+    colors[_unasked(result.points, vertices, spacing)] = NOT_ASKED
+    return Part(SURFACE, vertices, faces, colors)
+
+
+def _unasked(points: np.ndarray, vertices: np.ndarray, spacing: float) -> np.ndarray:
+    """Which vertices are farther from all targets than these, or targets spread evenly, are from each other."""
+    from scipy.spatial import KDTree
+
+    tree = KDTree(points)
+    own = float(np.median(tree.query(points, k=2)[0][:, 1])) if len(points) > 1 else 0.0
+    return np.asarray(tree.query(vertices)[0]) > ASKED_WITHIN * max(own, 0.5 * spacing)
 
 
 def reach_page(
@@ -103,7 +124,7 @@ def sentence(setup: ReachSetup, result: ReachResult) -> str:
     blocked, out = (int((result.state == state).sum()) for state in (BLOCKED, 0))
     words = (
         f"{setup.robot.name} reaches {int(result.reached.sum())} of {len(result.state)} targets, "
-        f"{result.coverage:.1%}; of the whole surface between {low:.1%} and {high:.1%} (95 %)."
+        f"{result.coverage:.1%}; of the surface that these targets sample, between {low:.1%} and {high:.1%} (95 %)."
     )
     if blocked:
         words += f" {blocked} are blocked: the arm could, but no configuration free of collision was found."

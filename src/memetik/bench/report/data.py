@@ -22,8 +22,8 @@ Rows = Any
 """A record array with those columns of `Store.results` that figures are made of."""
 
 _KEPT = (
-    "target", "trial", "status", "solved", "time", "collision_time", "candidates", "evaluations", "restarts",
-    "generations", "seed_distance", "limit_margin", "clearance", "manipulability",
+    "target", "trial", "status", "solved", "time", "processor", "collision_time", "candidates", "evaluations",
+    "restarts", "generations", "seed_distance", "limit_margin", "clearance", "manipulability", "soft_cost",
 )  # fmt: skip
 
 

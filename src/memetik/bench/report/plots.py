@@ -118,27 +118,27 @@ def profile(case: Case, style: PlotStyle) -> Figure | None:
     return figure
 
 
-def time_shares(case: Case, style: PlotStyle) -> Figure | None:
-    """Where the time went: checks for collision and all else, per target; and how many evaluations were spent."""
-    timed = [c for c in case.solvers if np.isfinite(c.rows.collision_time).any()]
+def time_shares(case: Case, style: PlotStyle) -> Figure:
+    """Where the time of every solver went: checks for collision, other work, waiting for the core; and how many
+    evaluations were spent."""
+    timed = list(case.solvers)
     counted = [c for c in case.solvers if (c.rows.evaluations >= 0).any()]
-    if not timed and not counted:
-        return None
     figure = new_figure(11.0, 3.2, layout="tight")
     left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.2))
     for k, solver in enumerate(timed):
-        collision = float(np.nanmean(solver.rows.collision_time)) * 1e3
-        total = float(np.mean(solver.rows.time[np.isfinite(solver.rows.collision_time)])) * 1e3
+        total, collision, waiting = (1e3 * seconds for seconds in time_spent(solver.rows))
         look = look_of(solver, style)
-        left.barh(k, total, color=look.color, alpha=0.35)
+        left.barh(k, total, color=look.color, alpha=0.15)
+        left.barh(k, total - waiting, color=look.color, alpha=0.45)
         left.barh(k, collision, color=look.color)
         # Some solvers check for collision inside, where nobody sees the clock.
         told = f"{collision / total:.0%} collision" if collision > 0.005 * total else "collision not told apart"
-        left.text(total, k, f" {told}", va="center", fontsize=8)
+        waited = f", {waiting / total:.0%} without the core" if waiting > 0.05 * total else ""
+        left.text(total, k, f" {told}{waited}", va="center", fontsize=8)
     left.set_yticks(range(len(timed)), [look_of(c, style).label for c in timed])
     left.invert_yaxis()
     left.margins(x=0.25)
-    left.set_xlabel("mean time per target (ms); dark: checks for collision")
+    left.set_xlabel("mean time per target (ms); dark: checks for collision, faint: without the core")
     most = max((int(c.rows.evaluations.max()) for c in counted), default=10)
     bins = np.geomspace(1, max(most, 10), 40)
     for solver in counted:
@@ -155,6 +155,17 @@ def time_shares(case: Case, style: PlotStyle) -> Figure | None:
     for axis in (left, right):
         axis.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def time_spent(rows: Rows) -> tuple[float, float, float]:
+    """Mean seconds per target: in all, in checks for collision as far as they were told, and without the core."""
+    total = float(np.mean(rows.time))
+    collision = float(np.nan_to_num(rows.collision_time).mean())
+    # Checks of rejected candidates are made by the runner: they are no time of the solver's process.
+    measured = np.isfinite(rows.processor)
+    away = rows.time[measured] - rows.processor[measured] - np.nan_to_num(rows.collision_time[measured])
+    waiting = float(np.maximum(away, 0.0).sum()) / max(len(rows), 1)
+    return total, min(collision, total), min(waiting, max(total - collision, 0.0))
 
 
 def overview_bars(cases: Sequence[Case], style: PlotStyle) -> Figure:

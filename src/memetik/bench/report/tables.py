@@ -77,7 +77,7 @@ def candidates_table(case: Case) -> Table:
 def quality_table(case: Case) -> Table:
     """What else came of it: answers that do not hold, and how good the configurations are."""
     columns = ("solver", "solved", "late", "missed", "false", "failed", "seed distance", "limit margin", "clearance mm",
-               "manipulability")  # fmt: skip
+               "manipulability", "soft cost")  # fmt: skip
     rows = []
     for solver in case.solvers:
         solved = solver.rows[solver.solved]
@@ -86,6 +86,7 @@ def quality_table(case: Case) -> Table:
             str(solver.count("false")), str(solver.count("stopped", "crashed", "memory", "error", "abandoned")),
             number(_mean(solved.seed_distance)), number(_mean(solved.limit_margin)),
             number(_mean(solved.clearance) * 1e3), number(_mean(solved.manipulability)),
+            number(_mean(solved.soft_cost)),
         ))  # fmt: skip
     return Table("What became of all tries; means over the solved ones", columns, rows, [])
 
