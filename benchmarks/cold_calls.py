@@ -1,12 +1,13 @@
 """Cold calls: what a control loop sees that solves once every 10 ms and does other work in between.
 
-Run: python benchmarks/cold_calls.py [--calls 60] [--megabytes 4] [--rate 100]
+Run: python benchmarks/cold_calls.py [--calls 60] [--megabytes 2] [--rate 100] [--realtime 50]
 Takes about two minutes.
 
-Other work writes to a working set of the given size, larger than a core's own cache, and encodes and decodes a message
+Other work writes to a working set of the given size and encodes and decodes a message
 in Python, so that code and data of the solver are gone from the caches near the core. It is done in two ways: "busy",
 over and over until the next tick, and "asleep", once after a sleep until the next tick, in which the machine may give
-the core to others and let it rest. Then comes the cold call. Warm calls are the same calls one after the other. All
+the core to others and let it rest. --realtime keeps other programs off the core while this one is awake; they still
+share the last cache with it. Then comes the cold call. Warm calls are the same calls one after the other. All
 solvers take turns, tick by tick, on one pinned core; poses of random configurations, seeds near to them as in a loop
 that follows, 1e-5 m and rad. A floor is printed beside: a sum of two numpy arrays of seven numbers, called in the same
 way.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -80,15 +82,19 @@ class Floor:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--calls", type=int, default=60, help="cold calls of each solver on each arm")
-    parser.add_argument("--megabytes", type=float, default=4.0, help="working set of the other work")
+    parser.add_argument("--megabytes", type=float, default=2.0, help="working set of the other work")
     parser.add_argument("--rate", type=float, default=100.0, help="ticks per second")
     parser.add_argument("--between", choices=("busy", "asleep", "both"), default="both")
     parser.add_argument("--arms", default=",".join(ARMS), help="separated by commas")
+    parser.add_argument("--realtime", type=int, metavar="PRIORITY", help="use SCHED_FIFO with this priority")
     parser.add_argument("--alone", action="store_true", help="leave the peers out")
     options = parser.parse_args(arguments)
     report, work = Report(), OtherWork(options.megabytes)
     with pinned() as core:
-        report.say(f"{options.rate:g} Hz, {options.megabytes:g} MB touched between calls, core {core}")
+        if options.realtime is not None:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(options.realtime))
+        load = os.getloadavg()[0]
+        report.say(f"{options.rate:g} Hz, {options.megabytes:g} MB touched between calls, core {core}, load {load:.1f}")
         columns = ("arm", "solver", "warm us", "cold us", "cold p90", "cold / warm", "cold - warm", "solved")
         for between in ("busy", "asleep") if options.between == "both" else (options.between,):
             rows = []

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 
-from memetik.robot.bundled.builder import Hinge, arm, body, capsule, cylinder, fixed, hinges
-from memetik.robot.description import Description
+from memetik.robot.bundled.builder import Hinge, Z, arm, body, capsule, cylinder, fixed, hinges
+from memetik.robot.bundled.looks import DARK, GREY, ORANGE, SILVER, block, can, dress, pill, ring, tube
+from memetik.robot.description import Description, Geometry
 
 SOURCE = (
     "KUKA LBR iiwa 14 R820, published dimensions and limits (data sheet, kuka_experimental); "
@@ -57,4 +58,32 @@ def describe() -> Description:
         fixed("joint_a7-tool0", "link_7", "tool0", (0.0, 0.0, 0.126)),
         fixed("base_link-base", "base_link", "base"),
     ]
-    return arm(links, joints, [("link_5", "link_7")], home=[0.0] * 7, ready=READY).description("iiwa14", SOURCE)
+    parts = arm(links, joints, [("link_5", "link_7")], home=[0.0] * 7, ready=READY)
+    return dress(parts, _looks()).description("iiwa14", SOURCE)
+
+
+def _looks() -> dict[str, list[Geometry]]:
+    """Round silver housings, bent to one side and the other, with orange rings where they turn about the arm."""
+    return {
+        "base_link": [tube(DARK, (0, 0, 0), (0, 0, 0.012), 0.118), tube(SILVER, (0, 0, 0.012), (0, 0, 0.05), 0.105),
+                      tube(SILVER, (0, 0, 0.05), (0, 0, 0.155), 0.083),
+                      block(DARK, (0.06, 0.08, 0.05), (-0.115, 0, 0.032))],
+        "link_1": [ring(ORANGE, (0, 0, 0.16), Z, 0.082), tube(SILVER, (0, 0, 0.163), (0, 0, 0.23), 0.083),
+                   pill(SILVER, (0, 0, 0.22), (0, -0.03, 0.31), 0.083),
+                   *can(SILVER, (0, 0.01, 0.36), (0, -0.112, 0.36), 0.086, GREY)],
+        "link_2": [*can(SILVER, (0, -0.01, 0), (0, 0.112, 0), 0.086, GREY),
+                   pill(SILVER, (0, 0.035, 0.04), (0, 0, 0.14), 0.074), tube(SILVER, (0, 0, 0.14), (0, 0, 0.2), 0.074)],
+        "link_3": [ring(ORANGE, (0, 0, 0.204), Z, 0.073), tube(SILVER, (0, 0, 0.207), (0, 0, 0.27), 0.074),
+                   pill(SILVER, (0, 0, 0.26), (0, 0.03, 0.37), 0.073),
+                   *can(SILVER, (0, -0.01, 0.42), (0, 0.104, 0.42), 0.075, GREY)],
+        "link_4": [*can(SILVER, (0, 0.01, 0), (0, -0.104, 0), 0.075, GREY),
+                   pill(SILVER, (0, -0.033, 0.04), (0, 0, 0.125), 0.066),
+                   tube(SILVER, (0, 0, 0.12), (0, 0, 0.176), 0.066)],
+        "link_5": [ring(ORANGE, (0, 0, 0.18), Z, 0.065), tube(SILVER, (0, 0, 0.183), (0, 0, 0.24), 0.066),
+                   pill(SILVER, (0, 0, 0.23), (0, -0.045, 0.3), 0.058),
+                   pill(SILVER, (0, -0.058, 0.3), (0, -0.068, 0.4), 0.045)],
+        "link_6": [*can(SILVER, (0, -0.02, 0), (0, 0.07, 0), 0.064, GREY),
+                   pill(SILVER, (0, 0.004, 0.01), (0, 0.002, 0.03), 0.056)],
+        "link_7": [ring(ORANGE, (0, 0, 0.078), Z, 0.05), tube(SILVER, (0, 0, 0.081), (0, 0, 0.114), 0.05),
+                   tube(DARK, (0, 0, 0.114), (0, 0, 0.126), 0.042)],
+    }  # fmt: skip

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 from memetik.robot.bundled.builder import Hinge, Z, arm, body, box, capsule, cylinder, fixed, hinges, joint, states
-from memetik.robot.description import Description, EndEffector, Group, Mimic
+from memetik.robot.bundled.looks import DARK, GREY, SILVER, WHITE, block, can, dress, painted, pill, ring, tube
+from memetik.robot.description import Description, EndEffector, Geometry, Group, Mimic
 
 SOURCE = (
     "Franka Emika Panda, published DH table and joint limits (Franka Control Interface documentation); "
@@ -69,7 +70,7 @@ def describe(hand: bool = True) -> Description:
     joints.append(fixed("panda_joint8", "panda_link7", "panda_link8", (0.0, 0.0, 0.107)))
     parts = arm(links, joints, [("panda_link5", "panda_link7")], "panda_arm", "panda_link8", ready=READY)
     if not hand:
-        return parts.description("panda", SOURCE)
+        return dress(parts, _looks()).description("panda", SOURCE)
 
     fingers = ("panda_leftfinger", "panda_rightfinger")
     links += [
@@ -99,4 +100,41 @@ def describe(hand: bool = True) -> Description:
     parts.states += states("hand", ["panda_finger_joint1"], open=[0.035], close=[0.0])
     parts.end_effectors = [EndEffector("hand", "panda_hand_tcp", "hand", "panda_arm")]
     parts.always += [("panda_link6", "panda_hand"), fingers]
-    return parts.description("panda", SOURCE)
+    return dress(parts, _looks(), rest=GREY).description("panda", SOURCE)
+
+
+def _looks() -> dict[str, list[Geometry]]:
+    """White shells, with a dark ring or lid where they meet."""
+    return {
+        "panda_link0": [tube(DARK, (0, 0, 0), (0, 0, 0.008), 0.085),
+                        block(WHITE, (0.15, 0.17, 0.07), (-0.075, 0, 0.039)),
+                        pill(WHITE, (-0.06, 0, 0.07), (0, 0, 0.07), 0.06),
+                        tube(WHITE, (0, 0, 0.0), (0, 0, 0.136), 0.062),
+                        block(DARK, (0.01, 0.1, 0.05), (-0.151, 0, 0.04))],
+        "panda_link1": [ring(DARK, (0, 0, -0.195), Z, 0.057), tube(WHITE, (0, 0, -0.192), (0, 0, -0.1), 0.06),
+                        pill(WHITE, (0, 0, -0.1), (0, -0.03, -0.03), 0.062),
+                        *can(WHITE, (0, -0.004, 0), (0, -0.12, 0), 0.064, DARK)],
+        "panda_link2": [*can(WHITE, (0, 0, 0), (0, 0, 0.112), 0.064, DARK),
+                        pill(WHITE, (0, -0.02, 0.04), (0, -0.1, 0.012), 0.06),
+                        tube(WHITE, (0, -0.1, 0), (0, -0.19, 0), 0.058)],
+        "panda_link3": [ring(DARK, (0, 0, -0.123), Z, 0.055), tube(WHITE, (0, 0, -0.12), (0, 0, -0.06), 0.057),
+                        pill(WHITE, (0, 0, -0.068), (0.06, 0.02, -0.015), 0.055),
+                        *can(WHITE, (0.0825, -0.002, 0), (0.0825, 0.1, 0), 0.06, DARK)],
+        "panda_link4": [*can(WHITE, (0, 0, -0.002), (0, 0, 0.1), 0.06, DARK),
+                        pill(WHITE, (-0.01, 0.01, 0.03), (-0.07, 0.06, 0.012), 0.053),
+                        tube(WHITE, (-0.0825, 0.05, 0), (-0.0825, 0.122, 0), 0.057)],
+        "panda_link5": [ring(DARK, (0, 0, -0.259), Z, 0.054), tube(WHITE, (0, 0, -0.256), (0, 0, -0.22), 0.057),
+                        pill(WHITE, (0, 0, -0.225), (0, 0.035, -0.19), 0.056),
+                        pill(WHITE, (0, 0.045, -0.18), (0, 0.072, -0.04), 0.046),
+                        *can(WHITE, (0, 0.002, 0), (0, 0.115, 0), 0.051, DARK)],
+        "panda_link6": [*can(WHITE, (0, 0, -0.03), (0, 0, 0.055), 0.051, DARK),
+                        pill(WHITE, (0, 0, 0.01), (0.07, 0, 0.008), 0.049),
+                        *can(WHITE, (0.088, -0.058, 0), (0.088, 0.075, 0), 0.05, DARK)],
+        "panda_link7": [ring(DARK, (0, 0, 0.061), Z, 0.047), tube(WHITE, (0, 0, 0.064), (0, 0, 0.1), 0.045),
+                        pill(GREY, (0.025, 0.025, 0.08), (0.047, 0.047, 0.082), 0.024),
+                        tube(SILVER, (0, 0, 0.1), (0, 0, 0.107), 0.032)],
+        "panda_hand": [tube(GREY, (0, 0, 0), (0, 0, 0.014), 0.036), block(WHITE, (0.052, 0.15, 0.046), (0, 0, 0.033)),
+                       *painted(WHITE, [capsule((0, side * 0.074, 0.033), (0, side * 0.08, 0.033), 0.024)
+                                        for side in (1, -1)]),
+                       block(DARK, (0.03, 0.19, 0.012), (0, 0, 0.059))],
+    }  # fmt: skip

@@ -14,7 +14,8 @@ import numpy as np
 from memetik.errors import InvalidInputError
 from memetik.robot.bundled import builder
 from memetik.robot.bundled.builder import Parts, X, Y, Z, body, box, capsule, cylinder, fixed, hidden, joint, states
-from memetik.robot.description import Description, EndEffector, Group, Joint, Mimic
+from memetik.robot.bundled.looks import DARK, GLASS, GREY, SILVER, WHITE, block, can, dress, pill, ring, tube
+from memetik.robot.description import Description, EndEffector, Geometry, Group, Joint, Mimic
 
 SOURCE = (
     "PR2 (Willow Garage), kinematics and limits of the public pr2_description; "
@@ -75,7 +76,55 @@ def describe(base: str = "fixed") -> Description:
     parts.groups.append(Group("arms", subgroups=("left_arm", "right_arm")))
     parts.groups.append(Group("arms_and_torso", subgroups=("torso", "left_arm", "right_arm")))
     _base(base, parts)
-    return parts.description("pr2", SOURCE)
+    return dress(parts, _looks()).description("pr2", SOURCE)
+
+
+def _looks() -> dict[str, list[Geometry]]:
+    """White covers over silver and dark mechanics."""
+    wheels = [tube(DARK, (x, y - 0.05, 0.01), (x, y + 0.05, 0.01), 0.06) for x in (-0.22, 0.22) for y in (-0.22, 0.22)]
+    seen = {
+        "base_link": [block(WHITE, (0.65, 0.65, 0.13), (0, 0, 0.155)), block(GREY, (0.6, 0.6, 0.05), (0, 0, 0.07)),
+                      block(DARK, (0.16, 0.3, 0.035), (0.27, 0, 0.235)), *wheels,
+                      block(SILVER, (0.08, 0.44, 0.38), (-0.295, 0, 0.41)),
+                      tube(DARK, (0.275, 0, 0.22), (0.275, 0, 0.29), 0.04)],
+        "torso_lift_link": [block(SILVER, (0.17, 0.3, 0.48), (-0.12, 0, -0.24)),
+                            block(WHITE, (0.27, 0.41, 0.12), (-0.153, 0, 0.06)),
+                            block(WHITE, (0.22, 0.5, 0.19), (-0.175, 0, 0.21)),
+                            block(WHITE, (0.2, 0.2, 0.18), (0.01, 0, 0.21)),
+                            block(DARK, (0.01, 0.16, 0.05), (0.106, 0, 0.22)),
+                            tube(DARK, (-0.017, 0, 0.29), (-0.017, 0, 0.35), 0.07)],
+        "head_pan_link": [block(GREY, (0.2, 0.26, 0.06), (0.01, 0, -0.01)),
+                          *can(WHITE, (0.07, 0, 0.0), (0.07, 0.145, 0), 0.06, GREY),
+                          *can(WHITE, (0.07, 0, 0.0), (0.07, -0.145, 0), 0.06, GREY)],
+        "head_tilt_link": [block(WHITE, (0.2, 0.29, 0.1), (-0.06, 0, 0.1)),
+                           block(GLASS, (0.04, 0.26, 0.06), (0.045, 0, 0.1)),
+                           *(tube(SILVER, (0.06, y, 0.1), (0.072, y, 0.1), 0.017)
+                             for y in (-0.085, -0.03, 0.03, 0.085)),
+                           block(DARK, (0.06, 0.18, 0.04), (-0.06, 0, 0.17))],
+    }  # fmt: skip
+    for side in "lr":
+        seen |= {
+            f"{side}_shoulder_pan_link": [pill(WHITE, (-0.005, 0, -0.37), (-0.005, 0, -0.1), 0.115),
+                                          block(WHITE, (0.3, 0.23, 0.2), (0.03, 0, 0.02)),
+                                          ring(DARK, (0, 0, -0.09), Z, 0.117)],
+            f"{side}_shoulder_lift_link": [*can(SILVER, (0, 0, 0), (0, 0.08, 0), 0.115, DARK),
+                                           *can(SILVER, (0, 0, 0), (0, -0.08, 0), 0.115, DARK)],
+            f"{side}_upper_arm_link": [tube(DARK, (0.08, 0, 0), (0.14, 0, 0), 0.075),
+                                       pill(WHITE, (0.16, 0, 0), (0.3, 0, -0.015), 0.076),
+                                       pill(WHITE, (0.32, 0, -0.02), (0.38, 0, -0.004), 0.078),
+                                       tube(GREY, (0.4, -0.082, 0), (0.4, 0.082, 0), 0.055)],
+            f"{side}_elbow_flex_link": [tube(DARK, (0, -0.07, 0), (0, 0.07, 0), 0.062),
+                                        pill(SILVER, (0, 0, 0), (0.06, 0, 0), 0.05)],
+            f"{side}_forearm_roll_link": [tube(DARK, (0.06, 0, 0), (0.12, 0, 0), 0.044)],
+            f"{side}_forearm_link": [tube(SILVER, (0.115, 0, 0), (0.14, 0, 0), 0.055),
+                                     pill(WHITE, (0.17, 0, 0), (0.27, 0, -0.004), 0.056),
+                                     tube(GREY, (0.321, -0.055, 0), (0.321, 0.055, 0), 0.035)],
+            f"{side}_wrist_flex_link": [tube(DARK, (0, -0.035, 0), (0, 0.035, 0), 0.036),
+                                        tube(SILVER, (0, 0, 0), (0.04, 0, 0), 0.03)],
+            f"{side}_gripper_palm_link": [block(WHITE, (0.09, 0.1, 0.046), (0.077, 0, 0)),
+                                          block(DARK, (0.012, 0.085, 0.04), (0.127, 0, 0))],
+        }  # fmt: skip
+    return seen
 
 
 def _arm(word: str, parts: Parts) -> None:

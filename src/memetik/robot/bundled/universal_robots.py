@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from memetik.robot.bundled import builder
+from memetik.robot.bundled import builder, looks
 from memetik.robot.bundled.builder import Parts, Y, Z, body, box, capsule, cylinder, fixed, joint
+from memetik.robot.bundled.looks import BLUE, DARK, GREY, SILVER, can, tube
 from memetik.robot.description import Description, Geometry
 
 HALF = math.pi / 2
@@ -106,7 +107,45 @@ def arm(model: Model) -> Parts:
         fixed("ee_fixed_joint", "wrist_3_link", "ee_link", (0.0, model.d6, 0.0), (0.0, 0.0, HALF)),
         fixed("wrist_3_link-tool0_fixed_joint", "wrist_3_link", "tool0", (0.0, model.d6, 0.0), (-HALF, 0.0, 0.0)),
     ]
-    return builder.arm(links, joints, [("wrist_1_link", "wrist_3_link")], home=HOME, ready=READY)
+    parts = builder.arm(links, joints, [("wrist_1_link", "wrist_3_link")], home=HOME, ready=READY)
+    return looks.dress(parts, _looks(model))
+
+
+def _looks(model: Model) -> dict[str, list[Geometry]]:
+    """Aluminium tubes between the housings of the joints, each of which has a blue lid."""
+    big, middle, little, thick, thin = _RADII[model.size]
+    u, f, w, d5, d6, h = model.upper, model.fore, _wrist(model), model.d5, model.d6, model.height
+    beside = 0.176 - model.shoulder_offset if model.size == "large" else 0.0  # the upper arm, beside its frame
+    inner, outer = beside - big, beside + big
+    return {
+        "base_link": [tube(DARK, (0, 0, 0), (0, 0, 0.012), 1.25 * big),
+                      tube(SILVER, (0, 0, 0.012), (0, 0, h - 1.1 * big), big),
+                      tube(DARK, (0, 0, h - 1.1 * big), (0, 0, h - big), 0.94 * big),
+                      tube(DARK, (0, -1.1 * big, 0.03), (0, -1.5 * big, 0.03), 0.012)],
+        "shoulder_link": [*can(SILVER, (0, 0, -big), (0, 0, big), big, GREY, 0.004),
+                          tube(DARK, (0, 0.9 * big, 0), (0, model.shoulder_offset + inner, 0), 0.9 * big),
+                          *can(SILVER, (0, 0.95 * big, 0), (0, -1.05 * big, 0), big, BLUE)],
+        "upper_arm_link": [*can(SILVER, (0, inner + 0.004, 0), (0, outer, 0), big, BLUE),
+                           tube(GREY, (0, beside, 0.8 * big), (0, beside, big + 0.02), 1.12 * thick),
+                           tube(SILVER, (0, beside, big), (0, beside, u - middle), thick),
+                           tube(GREY, (0, beside, u - middle - 0.02), (0, beside, u - 0.8 * middle), 1.12 * thick),
+                           tube(DARK, (0, model.elbow_offset + middle, u), (0, beside - middle, u), 0.9 * middle),
+                           *can(SILVER, (0, beside - middle, u), (0, beside + middle, u), middle, BLUE)],
+        "forearm_link": [*can(SILVER, (0, middle, 0), (0, -middle, 0), middle, BLUE),
+                         tube(GREY, (0, 0, 0.8 * middle), (0, 0, middle + 0.02), 1.12 * thin),
+                         tube(SILVER, (0, 0, middle), (0, 0, f - little), thin),
+                         tube(GREY, (0, 0, f - little - 0.02), (0, 0, f - 0.8 * little), 1.12 * thin),
+                         *can(SILVER, (0, little, f), (0, -1.2 * little, f), little, BLUE)],
+        "wrist_1_link": [tube(DARK, (0, 0.9 * little, 0), (0, w - little, 0), 0.9 * little),
+                         tube(SILVER, (0, w - little, 0), (0, w + 0.2 * little, 0), little),
+                         *can(SILVER, (0, w, 1.05 * little), (0, w, -1.2 * little), little, BLUE)],
+        "wrist_2_link": [tube(DARK, (0, 0, little), (0, 0, d5 - little), 0.9 * little),
+                         tube(SILVER, (0, 0, d5 - little), (0, 0, d5 + 0.2 * little), little),
+                         *can(SILVER, (0, 1.05 * little, d5), (0, -1.2 * little, d5), little, BLUE)],
+        "wrist_3_link": [tube(DARK, (0, 1.05 * little, 0), (0, d6 - 0.018, 0), 0.88 * little),
+                         tube(SILVER, (0, d6 - 0.022, 0), (0, d6 - 0.004, 0), 0.95 * little),
+                         tube(GREY, (0, d6 - 0.004, 0), (0, d6, 0), 0.8 * little)],
+    }  # fmt: skip
 
 
 def _small(model: Model) -> dict[str, tuple[Geometry, ...]]:
@@ -168,5 +207,12 @@ def _wrist(model: Model) -> float:
     """How far wrist 2's axis lies beside the forearm."""
     return model.d4 - model.shoulder_offset - model.elbow_offset
 
+
+_RADII = {
+    "small": (0.047, 0.04, 0.032, 0.033, 0.028),
+    "medium": (0.06, 0.052, 0.039, 0.045, 0.037),
+    "large": (0.078, 0.064, 0.047, 0.056, 0.046),
+}
+"""Of the housings of shoulder, elbow and wrists, of the tubes of upper arm and forearm."""
 
 _SHAPES = {"small": _small, "medium": _medium, "large": _large}

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from memetik.errors import InvalidInputError
 from memetik.robot.bundled import builder
 from memetik.robot.bundled.builder import ZERO, Parts, Vector, X, Y, Z, ball, box, capsule, hidden, joint, states
+from memetik.robot.bundled.looks import DARK, GLASS, GOLD, GREY, SILVER, WHITE, block, dress, orb, pill, tube
 from memetik.robot.description import Description, EndEffector, Geometry, Group
 
 SOURCE = (
@@ -95,7 +96,63 @@ def describe(pelvis: str = "translating", hands: bool = True) -> Description:
     for side in ("left", "right"):
         _Side(side, parts).build(hands)
     _name_parts(parts, pelvis, hands)
-    return parts.description("valkyrie", SOURCE)
+    return dress(parts, _looks(), rest=DARK).description("valkyrie", SOURCE)
+
+
+def _looks() -> dict[str, list[Geometry]]:
+    """White soft covers over dark joints, a golden ring of light on the chest."""
+    seen = {
+        "pelvis": [pill(GREY, (0, -0.07, -0.09), (0, 0.07, -0.09), 0.09),
+                   pill(WHITE, (0.02, -0.06, -0.06), (0.02, 0.06, -0.06), 0.085),
+                   tube(DARK, (0.03, 0, -0.02), (0.03, 0, 0.03), 0.075)],
+        "torso": [tube(DARK, (-0.03, 0, 0.0), (-0.03, 0, 0.09), 0.085),
+                  pill(WHITE, (-0.03, -0.04, 0.14), (-0.03, 0.04, 0.14), 0.11),
+                  pill(WHITE, (-0.04, -0.09, 0.25), (-0.04, 0.09, 0.25), 0.125),
+                  pill(WHITE, (-0.05, -0.1, 0.31), (-0.05, 0.1, 0.31), 0.095),
+                  block(SILVER, (0.16, 0.28, 0.34), (-0.17, 0, 0.23)),
+                  tube(GOLD, (0.07, 0, 0.25), (0.092, 0, 0.25), 0.05),
+                  tube(GLASS, (0.08, 0, 0.25), (0.096, 0, 0.25), 0.038)],
+        "neckYawLink": [pill(DARK, (-0.01, 0, 0.06), (-0.05, 0, 0.17), 0.042)],
+        "upperNeckPitchLink": [pill(WHITE, (0.05, 0, 0.04), (0.09, 0, 0.05), 0.112),
+                               orb(GLASS, (0.115, 0, 0.045), 0.105),
+                               tube(GREY, (0.06, -0.118, 0.04), (0.06, 0.118, 0.04), 0.04)],
+    }  # fmt: skip
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        seen |= {side + name: shapes for name, shapes in _side_looks(sign).items()}
+    return seen
+
+
+def _side_looks(sign: float) -> dict[str, list[Geometry]]:
+    def at(x: float, y: float, z: float) -> Vector:
+        return (x, sign * y, z)
+
+    return {
+        "ShoulderPitchLink": [tube(DARK, at(0, 0.14, 0), at(0, 0.2, 0), 0.066),
+                              pill(WHITE, at(0, 0.2, 0), at(0, 0.215, 0), 0.07)],
+        "ShoulderRollLink": [tube(DARK, (-0.075, 0, 0), (0.075, 0, 0), 0.055),
+                             pill(WHITE, at(0, 0.02, 0), at(0, 0.07, 0), 0.068)],
+        "ShoulderYawLink": [tube(DARK, at(0, 0.09, 0), at(0, 0.14, 0), 0.055),
+                            pill(WHITE, at(0, 0.16, 0), at(0.008, 0.27, 0), 0.06)],
+        "ElbowPitchLink": [tube(DARK, (-0.005, 0, -0.065), (-0.005, 0, 0.065), 0.048),
+                           tube(GOLD, (-0.005, 0, 0.064), (-0.005, 0, 0.069), 0.03),
+                           tube(GOLD, (-0.005, 0, -0.064), (-0.005, 0, -0.069), 0.03)],
+        "ForearmLink": [tube(DARK, at(0, 0.03, 0), at(0, 0.08, 0), 0.045),
+                        pill(WHITE, at(0, 0.1, 0), at(0, 0.2, 0.004), 0.056),
+                        tube(GREY, at(0, 0.22, 0.004), at(0, 0.275, 0.004), 0.036)],
+        "Palm": [block(GREY, (0.045, 0.075, 0.085), at(0, 0.048, -0.008)),
+                 block(WHITE, (0.02, 0.06, 0.075), at(-0.02, 0.05, -0.008))],
+        "HipRollLink": [orb(DARK, (0, 0, -0.03), 0.068)],
+        "HipPitchLink": [tube(DARK, at(0, 0.0, 0), at(0, 0.11, 0), 0.06),
+                         pill(WHITE, at(0.015, 0.068, -0.06), at(0.015, 0.06, -0.27), 0.082),
+                         pill(WHITE, at(0.012, 0.055, -0.28), at(0.004, 0.042, -0.37), 0.066)],
+        "KneePitchLink": [tube(DARK, at(0, -0.07, 0), at(0, 0.07, 0), 0.056),
+                          tube(GOLD, at(0, 0.069, 0), at(0, 0.075, 0), 0.034),
+                          pill(WHITE, (0.01, 0, -0.07), (0.0, 0, -0.24), 0.066),
+                          pill(GREY, (0, 0, -0.28), (0, 0, -0.35), 0.045)],
+        "Foot": [block(WHITE, (0.27, 0.15, 0.035), (0.066, 0, -0.0545)),
+                 block(DARK, (0.27, 0.155, 0.018), (0.066, 0, -0.081)),
+                 pill(GREY, (0, 0, -0.03), (0, 0, -0.005), 0.045)],
+    }  # fmt: skip
 
 
 def _add_root(pelvis: str, parts: Parts) -> None:
