@@ -161,6 +161,34 @@ def test_the_driver_follows_cancels_and_stops_through_the_action(distribution: s
     assert "starts with joint" in report["elsewhere"]
 
 
+def test_pymoveit2_gets_what_it_would_get_from_moveit(distribution: str, tmp_path: Path):
+    path, poses = poses_file(tmp_path / "poses.json", 20)
+    robot = mk.load_robot("panda")
+    arm = [name for name in robot.joint_names if "finger" not in name]
+    q = robot.state("ready")[: len(arm)]
+    start = ",".join(f"{value:.6f}" for value in q)
+    client = theirs(distribution, f"pymoveit2 {path} panda_arm panda_hand_tcp panda_link0 {','.join(arm)} {start}")
+    node = f"{NODE} --scene {empty_scene(tmp_path)}"
+    report = report_of(f"{node} & sleep 4; {client}")
+    answers = [
+        [index, code, [found.get(name, 0.02) for name in robot.joint_names]] for index, code, found in report["answers"]
+    ]
+    assert check_answers(answers, poses) > 0.9
+    ready = robot.state("ready")
+    np.testing.assert_allclose(report["fk"], robot.pose("panda_hand_tcp", ready)[:3, 3], atol=1e-5)
+    names, *points = report["to pose"]
+    end = robot.q({**dict(zip(robot.joint_names, ready, strict=True)), **dict(zip(names, points[-1], strict=True))})
+    assert np.abs(robot.pose("panda_hand_tcp", end) - poses[0])[:3, 3].max() < 2e-3
+    names, *points = report["to joints"]
+    reached = dict(zip(names, points[-1], strict=True))
+    np.testing.assert_allclose([reached[name] for name in arm], q + 0.2, atol=2e-3)
+
+
+def empty_scene(folder: Path) -> Path:
+    mk.Scene().save(folder / "scene.toml")
+    return folder / "scene.toml"
+
+
 def test_the_node_serves_over_rclpy_itself(distribution: str, tmp_path: Path):
     path, poses = poses_file(tmp_path / "poses.json", 50)
     node = ours_within(distribution, "memetik ros panda --group panda_arm --transport rclpy")

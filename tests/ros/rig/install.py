@@ -27,7 +27,7 @@ BUILT = {
     "octomap_msgs": ("std_msgs", "geometry_msgs"),
     "control_msgs": ("std_msgs", "trajectory_msgs", "builtin_interfaces", "action_msgs"),
     "moveit_msgs": ("std_msgs", "geometry_msgs", "sensor_msgs", "trajectory_msgs", "shape_msgs",
-                    "object_recognition_msgs", "octomap_msgs", "builtin_interfaces"),
+                    "object_recognition_msgs", "octomap_msgs", "builtin_interfaces", "action_msgs"),
     "memetik_msgs": ("moveit_msgs",),
 }  # fmt: skip
 
@@ -39,7 +39,7 @@ def main() -> None:
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(root)], check=True)
     wheels = [f"{prefix}rclpy[fastrtps]", *(prefix + name for name in (*MESSAGES, *GENERATORS, *FURTHER[distribution]))]
-    tools = ["ros-ament-package", "catkin_pkg", "empy<4", "cmake", "ninja", "setuptools<80"]
+    tools = ["ros-ament-package", "catkin_pkg", "empy<4", "cmake", "ninja", "setuptools<80", "pymoveit2==5.0.0"]
     subprocess.run([str(python), "-m", "pip", "install", "--quiet", *wheels, *tools], check=True)
     mend_paths(root)
     for package, needs in BUILT.items():
@@ -59,11 +59,17 @@ def mend_paths(root: Path) -> None:
             file.write_text(mended)
 
 
+def further(package: str) -> str:
+    """Interfaces that memetik does not speak but clients of the tests import, such as pymoveit2."""
+    parts = re.split(r"(?m)^package (\w+)\n", Path(__file__).with_name("client_interfaces.txt").read_text())
+    return "\n" + dict(zip(parts[1::2], parts[2::2], strict=True)).get(package, "")
+
+
 def build(package: str, needs: tuple[str, ...], root: Path) -> None:
     """Generate and compile one interface package."""
     source = root / "interfaces" / package
     names: list[str] = []
-    parts = re.split(r"(?m)^(msg|srv|action) (\w+)\n", (INTERFACES / f"{package}.txt").read_text())
+    parts = re.split(r"(?m)^(msg|srv|action) (\w+)\n", (INTERFACES / f"{package}.txt").read_text() + further(package))
     for kind, name, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
         (source / kind).mkdir(parents=True, exist_ok=True)
         (source / kind / f"{name}.{kind}").write_text(text)

@@ -22,9 +22,10 @@ def main() -> None:
     what, rest = sys.argv[1], sys.argv[2:]
     rclpy.init()
     node = rclpy.create_node(f"peer_{what}")
-    print(json.dumps({"ik": ask_ik, "graph": look_at_graph, "latched": hear_description, "stream": hear_stream,
-                      "decode": decode_all, "noop": ask_noop, "serve": serve_noop, "loop": loop, "controller": control,
-                      }[what](node, *rest)), flush=True)  # fmt: skip
+    parts = {"ik": ask_ik, "graph": look_at_graph, "latched": hear_description, "stream": hear_stream,
+             "decode": decode_all, "noop": ask_noop, "serve": serve_noop, "loop": loop, "controller": control,
+             "pymoveit2": ask_pymoveit2}  # fmt: skip
+    print(json.dumps(parts[what](node, *rest)), flush=True)
     os._exit(0)  # as a client that dies: no goodbye
 
 
@@ -68,6 +69,32 @@ def ask_ik(node: Any, calls: str, poses: str, group: str, link: str) -> dict[str
         seconds.append(time.perf_counter() - begin)
         answers.append([index, answer.error_code.val, list(answer.solution.joint_state.position)])
     return {"answers": answers, **quantiles(seconds)}
+
+
+def ask_pymoveit2(node: Any, poses: str, group: str, link: str, base: str, joints: str, start: str) -> dict[str, Any]:
+    """What users of pymoveit2 ask MoveIt for: IK, FK, a plan to a pose and one to joint positions, an object."""
+    from pymoveit2 import MoveIt2
+
+    names, q = joints.split(","), [float(value) for value in start.split(",")]
+    threading.Thread(target=rclpy.spin, args=(node,), daemon=True).start()
+    arm = MoveIt2(node, names, base, link, group)
+    rows = json.loads(Path(poses).read_text())
+    answers = []
+    for index, row in enumerate(rows):
+        found = arm.compute_ik(row[:3], row[3:], start_joint_state=q, timeout_sec=20.0)
+        position = dict(zip(found.name, found.position, strict=True)) if found is not None else {}
+        answers.append([index, 1 if position else -31, position])
+    fk = arm.compute_fk(q, timeout_sec=20.0)
+    to_pose = arm.plan(position=rows[0][:3], quat_xyzw=rows[0][3:], start_joint_state=q, timeout_sec=30.0)
+    to_joints = arm.plan(joint_positions=[value + 0.2 for value in q], start_joint_state=q, timeout_sec=30.0)
+    arm.add_collision_box("crate", size=(0.1, 0.1, 0.1), position=(0.9, 0.0, 0.1), quat_xyzw=(0.0, 0.0, 0.0, 1.0))
+
+    def points(trajectory: Any) -> list[Any]:
+        return [] if trajectory is None else [trajectory.joint_names, *(list(p.positions) for p in trajectory.points)]
+
+    pose = fk.pose if fk is not None and not isinstance(fk, list) else None
+    where = [pose.position.x, pose.position.y, pose.position.z] if pose is not None else []
+    return {"answers": answers, "fk": where, "to pose": points(to_pose), "to joints": points(to_joints)}
 
 
 def ask_noop(node: Any, calls: str) -> dict[str, Any]:
