@@ -21,12 +21,13 @@ MOST_FRAMES = int(os.environ.get("MEMETIK_EXAMPLE_FRAMES", "30"))
 
 def save_picture(name: str, robot: mk.Robot, q: Any, scene: mk.Scene | None = None, **view: Any) -> Path:
     """A PNG of the robot in its scene. `view`: marks= (more parts), size=, and the camera's azimuth=, elevation=,
-    cut= and frame= (see memetik.bench.report.viewer_image.draw_parts). Several configurations (N, dof) are drawn
+    cut=, frame= and floor= (see memetik.bench.report.viewer_image.draw_parts). Several configurations (N, dof) are drawn
     together."""
     import matplotlib.image
 
     path = _path(f"{name}.png")
-    matplotlib.image.imsave(path, _drawn(robot, np.atleast_2d(q), scene, **view))
+    low = np.min([_bounds(robot, own, scene)[0, 2] for own in np.atleast_2d(q)])
+    matplotlib.image.imsave(path, np.clip(_drawn(robot, np.atleast_2d(q), scene, **{"floor": low, **view}), 0.0, 1.0))
     print(f"picture: {path}")
     return path
 
@@ -40,9 +41,11 @@ def save_animation(
     configurations = np.asarray(configurations, dtype=float)
     shown = configurations[:: max(1, len(configurations) // MOST_FRAMES)]
     everywhere = np.concatenate([_bounds(robot, q, scene) for q in shown[:: max(1, len(shown) // 12)]])
-    view = {"size": (360, 300), "frame": np.stack([everywhere.min(axis=0), everywhere.max(axis=0)]), **view}
+    low, high = everywhere.min(axis=0), everywhere.max(axis=0)
+    view = {"size": (360, 300), "frame": np.stack([low, high]), "floor": float(low[2]), **view}
     frames = [
-        Image.fromarray((255 * _drawn(robot, q[None], scene, **view)).astype(np.uint8)).quantize(64) for q in shown
+        Image.fromarray((255 * np.clip(_drawn(robot, q[None], scene, **view), 0, 1)).astype(np.uint8)).quantize(96)
+        for q in shown
     ]
     path = _path(f"{name}.gif")
     step = max(20, round(1000.0 / rate * len(configurations) / len(shown)))

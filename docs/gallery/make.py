@@ -1,10 +1,13 @@
-"""Makes the page of the gallery, docs/gallery/index.md, with its pictures: every example is run and shown.
+"""Makes the gallery, docs/gallery/*.md, with its thumbnails: every example is run and shown, moving where it moves.
 
-Run: python docs/gallery/make.py [EXAMPLE ...]
+Run: python docs/gallery/make.py [--pictures] [EXAMPLE ...]
+
+With --pictures only the thumbnails are made again, and what the examples printed stays as it was.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import os
 import re
@@ -14,70 +17,96 @@ import tempfile
 import time
 from pathlib import Path
 
-from PIL import Image
+from PIL import Image, ImageSequence
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
-HEAD = """# Gallery
+HEAD = """---
+hide: [toc]
+---
 
-What memetik is for, in scripts of a page or two. `make examples` runs them all; each writes pictures, animations and
-pages to turn below `out/examples` and prints what is quoted here. Times are from a machine with two cores.
+# Gallery
+
+What memetik is for, in scripts of a page or two. A picture opens on its story, what it prints and its code.
+`make examples` runs them all; each writes pictures, animations and pages below `out/examples`.
+
+<div class="grid cards pictures" markdown>
+
 """
-WIDTH = 420
+WIDTH, FRAMES, STEP = 360, 16, 110
 
 
-def run(script: Path, folder: Path) -> tuple[str, float]:
-    """What an example prints, and how long it takes."""
+def main() -> None:
+    """Run what is asked for; write all pages."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("examples", nargs="*")
+    parser.add_argument("--pictures", action="store_true")
+    parser.add_argument("--pages", action="store_true", help="run nothing")
+    options = parser.parse_args()
+    scripts = sorted(EXAMPLES.glob("[0-9]*.py"))
+    for script in scripts:
+        if not options.pages and (not options.examples or script.name in options.examples):
+            said = show(script)
+            if not options.pictures:
+                (HERE / f"{script.stem}.txt").write_text(said, encoding="utf-8")
+    cards = []
+    for script in scripts:
+        title, about = story(script)
+        (HERE / f"{script.stem}.md").write_text(page(script, title, about), encoding="utf-8")
+        cards.append(f"- [![{title}]({thumbnail(script)})]({script.stem}.md)\n\n    [{title}]({script.stem}.md)\n")
+    (HERE / "index.md").write_text(HEAD + "\n".join(cards) + "\n</div>\n", encoding="utf-8")
+
+
+def show(script: Path) -> str:
+    """Run an example and keep its picture; what it says, without the files it names."""
     begin = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        cwd=folder,
-        env=os.environ | {"MPLBACKEND": "Agg", "MEMETIK_EXAMPLE_FRAMES": "3"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise SystemExit(f"{script.name} failed:\n{done.stderr}")
-    return done.stdout, time.perf_counter() - begin
-
-
-def picture(folder: Path, printed: str) -> Image.Image:
-    """The first picture that an example says it wrote; of an animation, a frame two thirds through."""
-    names = re.findall(r"(\S+\.(?:png|gif))$", printed, re.MULTILINE)
-    image = Image.open(folder / names[0])
-    if getattr(image, "n_frames", 1) > 1:
-        image.seek(2 * image.n_frames // 3)
-    image = image.convert("RGB")
-    return image.resize((WIDTH, round(image.height * WIDTH / image.width)), Image.Resampling.LANCZOS)
-
-
-def entry(script: Path) -> str:
-    """The section of an example."""
     with tempfile.TemporaryDirectory() as folder:
-        printed, seconds = run(script, Path(folder))
-        picture(Path(folder), printed).quantize(128).save(HERE / f"{script.stem}.png", optimize=True)
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            cwd=folder,
+            env=os.environ | {"MPLBACKEND": "Agg", "MEMETIK_EXAMPLE_FRAMES": str(FRAMES)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise SystemExit(f"{script.name} failed:\n{done.stderr}")
+        save_thumbnail(Path(folder), done.stdout, script.stem)
+    print(f"{script.name}: {time.perf_counter() - begin:.1f} s", flush=True)
+    lines = done.stdout.splitlines()
+    return "\n".join(x for x in lines if not re.match(r"(picture|animation|pages?|written): ", x)).strip() + "\n"
+
+
+def save_thumbnail(folder: Path, printed: str, stem: str) -> None:
+    """An animation that the example says it wrote, else its first picture."""
+    names = sorted(re.findall(r"(\S+\.(?:png|gif))$", printed, re.MULTILINE), key=lambda name: name.endswith(".png"))
+    image = Image.open(folder / names[0])
+    frames = [frame.convert("RGB") for frame in ImageSequence.Iterator(image)]
+    height = round(image.height * WIDTH / image.width)
+    small = [frame.resize((WIDTH, height), Image.Resampling.LANCZOS) for frame in frames]
+    moving = {"save_all": True, "append_images": small[1:], "duration": STEP, "loop": 0} if len(small) > 1 else {}
+    small[0].save(HERE / f"{stem}.webp", quality=55, method=4, **moving)
+
+
+def story(script: Path) -> tuple[str, str]:
+    """Title and text of an example, from its docstring."""
     text = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""
     title, *rest = text.split("\n\n")
-    about = "\n\n".join(part for part in rest if not part.startswith("Run:"))
-    said = "\n".join(line for line in printed.splitlines() if not re.match(r"(picture|animation|page): ", line))
-    print(f"{script.name}: {seconds:.1f} s")
+    return title.strip().rstrip("."), "\n\n".join(part for part in rest if not part.startswith("Run:"))
+
+
+def page(script: Path, title: str, about: str) -> str:
+    said = (HERE / f"{script.stem}.txt").read_text(encoding="utf-8")
+    code = script.read_text(encoding="utf-8").rstrip()
     return (
-        f"## {title.strip().rstrip('.')}\n\n![{script.stem}]({script.stem}.png)\n\n{about}\n\n"
-        f"`examples/{script.name}` prints:\n\n```text\n{said.strip()}\n```\n"
+        f"# {title}\n\n![{title}]({thumbnail(script)})\n\n{about}\n\n`python examples/{script.name}` prints:\n\n"
+        f"```text\n{said}```\n\n## Code\n\n```python\n{code}\n```\n\n[Back to the gallery](index.md)\n"
     )
 
 
-def main(wanted: list[str]) -> None:
-    page = HERE / "index.md"
-    old = re.split(r"^(?=## )", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:] if page.exists() else []
-    kept = {found[1]: part for part in old if (found := re.search(r"`examples/(\S+)` prints", part))}
-    for script in sorted(EXAMPLES.glob("[0-9]*.py")):
-        if not wanted or script.name in wanted or script.name not in kept:
-            kept[script.name] = entry(script)
-            sections = [kept[name].rstrip() + "\n" for name in sorted(kept)]
-            page.write_text("\n".join([HEAD, *sections]), encoding="utf-8")
+def thumbnail(script: Path) -> str:
+    return f"{script.stem}.webp" if (HERE / f"{script.stem}.webp").exists() else f"{script.stem}.png"
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

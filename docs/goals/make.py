@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from memetik.bench.report.viewer import Part, arrows, link_poses, placed, robot_parts, scene_parts
-from memetik.bench.report.viewer_image import draw_parts
+from goal_pictures import picture
 
 HERE = Path(__file__).parent
 PAGES: dict[str, dict[str, Any]] = tomllib.loads((HERE / "goals.toml").read_text(encoding="utf-8"))
@@ -23,6 +21,24 @@ ROBOTS = {
     "arm": 'robot = mk.load_robot("panda").group("panda_arm")\n',
     "body": 'robot = mk.load_robot("mannequin")\n',
 }
+HEAD = """---
+hide: [toc]
+---
+
+# The goals
+
+Thirty goals on any links at once. In each picture the faint robot is where the search starts, the solid one is the
+answer; targets, axes, cones, lines and distances are drawn. State several goals together, as hard goals or, with
+`priority=1`, as soft ones ([goals and priorities](../concepts/goals.md)).
+
+<div class="grid cards pictures" markdown>
+
+"""
+TAIL = """
+</div>
+
+Your own: [write a goal](../howto/write-a-goal.md).
+"""
 FLOOR = """floor = mk.Scene()
 floor.add_box("floor", size=(1.4, 1.4, 0.04), pose=mk.transform((0.3, 0.0, -0.02)))
 """
@@ -41,23 +57,17 @@ def code(name: str) -> str:
 
 def page(name: str) -> str:
     return (
-        f"# {name}\n\n{PAGES[name]['text']}\n\n![A configuration that satisfies the goal]({name.lower()}.png)\n\n"
+        f"# {name}\n\n{PAGES[name]['text']}\n\n"
+        f"![Before, faint, and after; with what the goal asks for]({name.lower()}.png)\n\n"
         f"```python\n{code(name)}```\n\n::: memetik.{name}\n    options:\n      show_root_heading: false\n"
     )
 
 
-def picture(name: str) -> np.ndarray:
+def drawn(name: str) -> np.ndarray:
     names: dict[str, Any] = {}
     exec(code(name), names)
-    robot, q = names["robot"], names["solution"].q
-    parts: list[Part] = placed(robot_parts(robot), link_poses(robot, q))
-    parts += scene_parts(names.get("floor") or names.get("mound"))
-    marks = np.array(PAGES[name].get("marks", [])).reshape(-1, 3)
-    if len(marks):
-        red, down = np.tile((0.85, 0.15, 0.15, 1.0), (len(marks), 1)), np.tile((0.0, 0.0, -1.0), (len(marks), 1))
-        parts.append(arrows("marks", marks, down, 0.08, red))
-    azimuth = 0.8 if PAGES[name]["robot"] == "body" else -0.9
-    return draw_parts(parts, size=(440, 360), azimuth=azimuth, elevation=0.35)
+    scene = names.get("floor") or names.get("mound")
+    return picture(names["robot"], names["goals"], names["solution"], scene)
 
 
 def main(chosen: list[str]) -> None:
@@ -65,13 +75,15 @@ def main(chosen: list[str]) -> None:
 
     for name in PAGES:
         (HERE / f"{name.lower()}.md").write_text(page(name), encoding="utf-8")
-    for name in chosen or PAGES:
-        matplotlib.image.imsave(HERE / f"{name.lower()}.png", picture(name))
-    rows = "\n".join(f"| [{name}]({name.lower()}.md) | {entry['text']} |" for name, entry in PAGES.items())
-    own = "\nYour own: [write a goal](../howto/write-a-goal.md).\n"
-    text = f"# The goals\n\n| goal | what it asks for |\n|---|---|\n{rows}\n{own}"
-    (HERE / "index.md").write_text(text, encoding="utf-8")
+    for name in chosen if chosen != ["pages"] else []:
+        matplotlib.image.imsave(HERE / f"{name.lower()}.png", drawn(name))
+        print(f"{name.lower()}.png written", flush=True)
+    cards = "\n".join(
+        f"- [![{name}]({name.lower()}.png)]({name.lower()}.md)\n\n    **[{name}]({name.lower()}.md)** {entry['text']}\n"
+        for name, entry in PAGES.items()
+    )
+    (HERE / "index.md").write_text(HEAD + cards + TAIL, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(sys.argv[1:] or list(PAGES))

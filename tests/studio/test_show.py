@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 import zstandard
+from browser import chromium_path, launch
 
 import memetik as mk
 from memetik.errors import InvalidInputError
@@ -103,3 +104,47 @@ def test_a_plan_is_shown_or_says_why_not() -> None:
     failed = mk.plan(robot, q + 100.0, start=q)
     with pytest.raises(InvalidInputError, match="goal outside limits"):
         failed.show()
+
+
+def test_a_plan_is_shown_in_its_own_scene_with_its_path() -> None:
+    robot, scene = mk.load_robot("ur5"), mk.Scene()
+    scene.add_box("wall", (0.1, 0.1, 0.1), mk.transform((0.0, 0.0, 1.4)))
+    q = robot.state("ready")
+    recording = Recording.of(mk.plan(robot, q + 0.3, scene=scene, start=q).show())
+    assert recording.nodes("MeshMessage", "/scene/wall_")
+    assert recording.nodes("LineSegmentsMessage", "/paths/0")
+
+
+@pytest.mark.unsanitized
+@pytest.mark.skipif(chromium_path() is None, reason="Chromium is not installed")
+def test_a_saved_page_plays_without_a_network(tmp_path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
+    robot = mk.load_robot("ur5")
+    q = robot.state("ready")
+    mk.plan(robot, q + 0.5, start=q).save_html(tmp_path / "plan.html")
+    mk.solve(robot, [mk.Pose("tool0", robot.pose("tool0", q))]).save_html(tmp_path / "solution.html")
+    with playwright.sync_playwright() as running:
+        browser = launch(running)
+        context = browser.new_context(viewport={"width": 400, "height": 300}, offline=True)
+        page, asked, errors = context.new_page(), [], []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        shots = []
+        for name in ("solution.html", "plan.html"):
+            page.goto((tmp_path / name).as_uri())
+            page.wait_for_selector("canvas", timeout=120_000)
+            shots += [_changed(page, shots[-1] if shots else b"")]
+        _changed(page, shots[-1])  # it moves
+        browser.close()
+    assert errors == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def _changed(page: Any, before: bytes) -> bytes:
+    """The picture as soon as it differs from another one."""
+    for _ in range(60):
+        shot = page.screenshot(timeout=120_000, clip={"x": 0, "y": 0, "width": 400, "height": 300})
+        if shot != before:
+            return shot
+        page.wait_for_timeout(500)
+    raise AssertionError("the picture stands still")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -173,6 +174,10 @@ class Solution:
     def show(self, *, height: int = 480) -> Picture:
         """The configuration and its targets to look at: shown by itself in a notebook; `.open()` opens a browser."""
         return import_module("memetik.studio.views.show").show_solution(self, height=height)
+
+    def save_html(self, path: str | PathLike[str]) -> None:
+        """Write the configuration in its scene as one page that any browser shows, without a network or a server."""
+        self.show().save(path)
 
     def __bool__(self) -> bool:
         return self.success

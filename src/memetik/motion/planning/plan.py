@@ -180,6 +180,10 @@ class Plan:
         """The motion as it runs, to look at: shown by itself in a notebook; `.open()` opens a browser."""
         return import_module("memetik.studio.views.show").show_plan(self, scene, height=height, speed=speed)
 
+    def save_html(self, path: str | PathLike[str], scene: Scene | None = None, *, speed: float = 1.0) -> None:
+        """Write the motion in its scene as one page that plays in any browser, without a network or a server."""
+        self.show(scene, speed=speed).save(path)
+
     def __bool__(self) -> bool:
         return self.success
 

@@ -3,6 +3,7 @@
     robot.show(q)           solution.show()           plan.show()
 
 In a notebook the result is shown by itself; `.save("page.html")` writes it, `.open()` opens it in a browser.
+`solution.save_html("page.html")` and `plan.save_html("page.html")` write one file that plays without a network.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from memetik.studio.server import close_server, viser_server
 from memetik.studio.session.solving import ClearanceReport
 from memetik.studio.session.targets import GoalEntry, handle_of
 from memetik.studio.views.drawing import add_floor, view_of
+from memetik.studio.views.goal_marks import PATH
 from memetik.studio.views.robot_view import TOUCHING, Ghosts, RobotView, wxyz_of
 from memetik.studio.views.scene_view import SceneView
 
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
     from memetik.solve.solution import Solution
 
 FRAMES_PER_SECOND = 30.0
+
+_PATH_POINTS = 120
+_STILL = 1e-4
+"""Metres within which a tip does not count as moving."""
 
 _OPENED = "memetik-picture-"
 _KEPT_SECONDS = 86_400.0
@@ -113,19 +119,23 @@ def show_solution(solution: Solution, *, height: int = 480) -> Picture:
 
 
 def show_plan(plan: Plan, scene: Scene | None = None, *, height: int = 480, speed: float = 1.0) -> Picture:
-    """A planned motion as it runs; it repeats. Without a trajectory, an error that says why there is none."""
+    """A planned motion as it runs, in its own scene unless another is given; it repeats. Without a trajectory, an error
+    that says why there is none."""
     trajectory = plan.trajectory
     if trajectory is None:
         raise InvalidInputError(f"there is no motion to show: {plan.stage}: {plan.reason}.")
-    return show_motion(plan.robot, trajectory, scene, height=height, speed=speed)
+    own = plan.conditions.scene if plan.conditions is not None else None
+    seen = scene if scene is not None else own if isinstance(own, Scene) else None
+    return show_motion(plan.robot, trajectory, seen, height=height, speed=speed)
 
 
 def show_motion(
     robot: Robot, trajectory: Trajectory, scene: Scene | None = None, *, height: int = 480, speed: float = 1.0
 ) -> Picture:
-    """A trajectory of a robot as it runs."""
+    """A trajectory of a robot as it runs, with the paths of its tips."""
     with _stage(robot, scene) as stage:
         stage.look(trajectory.at(0.0))
+        stage.trace(trajectory)
         count = max(2, int(np.ceil(trajectory.duration / speed * FRAMES_PER_SECOND)))
         recording = stage.server.get_scene_serializer()
         for moment in np.linspace(0.0, trajectory.duration, count):
@@ -154,6 +164,17 @@ class _Stage:
         self._robot_view.show(q)
         if self.scene is not None:
             self._scene_view.show(self.scene.snapshot(), q)
+
+    def trace(self, trajectory: Trajectory) -> None:
+        """The paths of the tips."""
+        moments = np.linspace(0.0, trajectory.duration, _PATH_POINTS)
+        for number, tip in enumerate(self.robot.tips):
+            points = self.robot.pose(tip, trajectory.at(moments))[:, :3, 3]
+            if np.ptp(points, axis=0).max() > _STILL:
+                lines = np.stack([points[:-1], points[1:]], axis=1)
+                self.server.scene.add_line_segments(
+                    f"/paths/{number}", lines, colors=PATH, thickness=3.0, thickness_units="screen"
+                )
 
     def mark(self, q: np.ndarray, self_collision: bool) -> None:
         """What touches, where it can be told."""
