@@ -21,8 +21,8 @@ MOST_FRAMES = int(os.environ.get("MEMETIK_EXAMPLE_FRAMES", "30"))
 
 def save_picture(name: str, robot: mk.Robot, q: Any, scene: mk.Scene | None = None, **view: Any) -> Path:
     """A PNG of the robot in its scene. `view`: marks= (more parts), size=, and the camera's azimuth=, elevation=,
-    cut=, frame= and floor= (see memetik.bench.report.viewer_image.draw_parts). Several configurations (N, dof) are drawn
-    together."""
+    cut=, frame= and floor= (see memetik.bench.report.viewer_image.draw_parts). Several configurations (N, dof) are
+    drawn together."""
     import matplotlib.image
 
     path = _path(f"{name}.png")
@@ -35,7 +35,7 @@ def save_picture(name: str, robot: mk.Robot, q: Any, scene: mk.Scene | None = No
 def save_animation(
     name: str, robot: mk.Robot, configurations: Any, scene: mk.Scene | None = None, *, rate: float = 25.0, **view: Any
 ) -> Path:
-    """A GIF of configurations (N, dof) one after the other, `rate` a second, and a page to turn and to step through."""
+    """A GIF of configurations (N, dof) one after the other, `rate` a second, and a page with a view that turns and a slider."""
     from PIL import Image
 
     configurations = np.asarray(configurations, dtype=float)

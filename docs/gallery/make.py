@@ -33,7 +33,7 @@ What memetik is for, in scripts of a page or two. A picture opens on its story, 
 <div class="grid cards pictures" markdown>
 
 """
-WIDTH, FRAMES, STEP = 360, 16, 110
+WIDTH, FRAMES, STEP = 360, 10, 160
 
 
 def main() -> None:

@@ -185,3 +185,21 @@ def test_the_version_is_told_with_what_a_report_needs():
     assert told.returncode == 0
     assert told.stdout.startswith(f"memetik {mk.__version__}\n")
     assert np.__version__ in told.stdout
+
+
+def test_a_pose_says_which_rotation_it_assumes():
+    assert (
+        "its axes are those of the world" in run("solve", "panda", "--pose", "panda_hand", "0.4", "0.1", "0.5").stdout
+    )
+    said = run("solve", "panda", "--pose", "panda_hand", "0.4", "0.1", "0.5", "3.14", "0", "0").stdout
+    assert "roll, pitch and yaw in radians" in said
+
+
+def test_joints_beyond_their_limits_are_warned_of():
+    done = run("fk", "panda", "--joints", "panda_joint4=1")
+    assert "panda_joint4 at 1 is beyond its limits" in done.stderr
+    assert not run("fk", "panda").stderr
+
+
+def test_tables_in_a_pipe_break_long_text():
+    assert max(map(len, run("robots").stdout.splitlines())) < 260

@@ -67,7 +67,7 @@ def load_verb(name: str) -> Any:
 app = typer.Typer(
     name="memetik",
     cls=_Verbs,
-    help="Robot configurations from goals: inverse kinematics for any kinematic tree.",
+    help="Inverse kinematics and collision-free motion for any robot.",
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -79,7 +79,7 @@ for _name, _text in VERBS.items():
 TO_TRY = """Three things to try:
 
   memetik demo
-      solves thousands of targets on five robots, and draws a picture
+      solves thousands of targets on five robots, and makes a moving picture
   memetik solve panda --pose panda_hand 0.4 0.1 0.5 3.14 0 0
       finds joint values for a pose of the hand
   memetik studio panda

@@ -11,7 +11,7 @@ import numpy as np
 
 import memetik as mk
 from memetik.bench.report.viewer import link_poses, opened, placed, robot_parts, scene_parts
-from memetik.bench.report.viewer_image import draw_parts, save_png
+from memetik.bench.report.viewer_image import Canvas, save_moving_png
 from memetik.bench.scenarios.surroundings import allow_touch, hydrogen_tank
 from memetik.cli.options import OutputOptions
 from memetik.cli.output import print_json, print_table
@@ -22,6 +22,8 @@ PICTURE = "memetik-demo.png"
 _TARGETS = 2000
 _TANK_TARGETS = 100
 _SEEDED = 7
+_FRAMES, _RATE = 22, 10.0
+_START = {"shoulder_lift_joint": -1.9, "elbow_joint": 1.9, "wrist_1_joint": -0.4, "shoulder_pan_joint": 1.2}
 
 
 def demo(options: OutputOptions) -> None:
@@ -47,7 +49,7 @@ def demo(options: OutputOptions) -> None:
             f"An endoscope on a UR10 into a tank, through a hole of 7 cm that nobody pointed out: {tank['solved']} of "
             f"{tank['targets']} targets on its inner wall, {tank['median_milliseconds']:.2f} ms in the median."
         )
-        print(f"See {PICTURE}.")
+        print(f"See {PICTURE}: it moves in a browser.")
     print("What to try next:")
     print("  memetik studio panda                  drag targets in the browser (pip install 'memetik[studio]')")
     print("  memetik solve panda --pose panda_hand 0.4 0.1 0.5 3.14 0 0")
@@ -70,14 +72,37 @@ def _reach_into_tank(picture: str | None) -> dict[str, Any] | None:
     ]
     solved = [solution for solution in solutions if solution]
     if picture is not None and solved:
-        shown = placed(robot_parts(robot), link_poses(robot, solved[0].q))
-        parts = [*shown, *opened(scene_parts(scene), 0, 0.0)]
-        save_png(picture, draw_parts(parts, size=(1000, 560), azimuth=0.25, elevation=0.2))
+        save_moving_png(picture, _film(robot, scene, [solution.q for solution in solved]), _RATE)
     return {
         "targets": _TANK_TARGETS,
         "solved": len(solved),
         "median_milliseconds": float(np.median([solution.time for solution in solutions]) * 1e3),
     }
+
+
+def _film(robot: mk.Robot, scene: mk.Scene, inside: list[np.ndarray]) -> list[np.ndarray]:
+    """The arm on its way into the tank, which is cut open; where no motion is found, the arm in it."""
+    planner, start = mk.Planner(robot, [mk.Pose("tip")], scene=scene), robot.q(_START)
+    plans = (planner.plan(robot.pose("tip", q), start=start, path_timeout=1.0) for q in inside[:8])
+    plan = next((plan for plan in plans if plan.success), None)
+    path = [inside[0]]
+    if plan is not None and plan.trajectory is not None:
+        moments = np.minimum(np.linspace(0.0, 1.15, _FRAMES), 1.0)  # it rests at the end
+        path = list(plan.trajectory.at(plan.trajectory.duration * moments))
+    parts, wall = robot_parts(robot), opened(scene_parts(scene), 0, 0.0)
+    seen = [part.vertices for q in path[:: max(1, len(path) // 6)] for part in placed(parts, link_poses(robot, q))]
+    points = np.concatenate([*seen, *(part.vertices for part in wall)])
+    frame = np.stack([points.min(axis=0), points.max(axis=0)])
+    still = Canvas(frame, (640, 336), 0.25, 0.2, floor=float(frame[0, 2]))
+    for part in wall:
+        still.add(part)
+    images = []
+    for q in track(path, "drawing"):
+        canvas = still.copy()
+        for part in placed(parts, link_poses(robot, q)):
+            canvas.add(part)
+        images.append(canvas.picture())
+    return images
 
 
 def _cases() -> list[tuple[str, str | None, tuple[str, ...]]]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import memetik as mk
+from memetik.cli.goal_words import warn_beyond_limits
 from memetik.cli.options import arguments_option, json_option, option, robot_argument, search_path_option
 from memetik.cli.output import print_json, print_table
 from memetik.errors import InvalidInputError
@@ -36,6 +37,7 @@ def fk(options: FkOptions) -> None:
     robot = mk.load_robot(options.robot, search_path=options.search_path)
     stated = _read_json(options.read) if options.read else {}
     q = _configuration(robot, options, stated)
+    warn_beyond_limits(robot, q, "fk")
     poses = {name: robot.pose(name, q) for name in options.link or stated.get("links") or [robot.tip]}
     if options.as_json:
         described = {name: _describe(pose) for name, pose in poses.items()}

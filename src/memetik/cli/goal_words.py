@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,9 @@ from memetik.goals.direction import AlignAxis
 from memetik.goals.pose import Orientation, Pose, Position
 from memetik.robot.robot import Robot
 from memetik.solve.problem_file import goal_from_dict
+
+_ROUNDING = 1e-9
+"""By which a value may exceed a limit before that is said."""
 
 GOAL_OPTIONS = ("--pose", "--position", "--orientation", "--align")
 
@@ -61,6 +65,31 @@ def option_goals(pose: list[str], position: list[str], orientation: list[str], a
     return [*goals, *(AlignAxis(*_link_and_axes(words)) for words in align)]
 
 
+def rotation_notes(pose: list[str]) -> list[str]:
+    """What each --pose says about the rotation, in a sentence."""
+    notes = []
+    for words in pose:
+        link, *numbers = split(words) or [""]
+        meaning = {
+            3: "no rotation is given: its axes are those of the world (--position leaves them free)",
+            6: "roll, pitch and yaw in radians, about the fixed axes x, y and z of the world, in this order",
+            7: "a quaternion x y z w",
+        }.get(len(numbers))
+        notes += [f"rotation of {link}: {meaning}."] if meaning else []
+    return notes
+
+
+def warn_beyond_limits(robot: Robot, q: np.ndarray, option: str) -> None:
+    """A line on standard error for each joint that is beyond its limits."""
+    rows = np.atleast_2d(q)
+    for k, name in enumerate(robot.joint_names):
+        low, high = float(rows[:, k].min()), float(rows[:, k].max())
+        worst = low if low < robot.lower[k] - _ROUNDING else high
+        if low < robot.lower[k] - _ROUNDING or high > robot.upper[k] + _ROUNDING:
+            limits = f"{robot.lower[k]:.4g} ... {robot.upper[k]:.4g}"
+            print(f"memetik: {option}: {name} at {worst:.4g} is beyond its limits, {limits}.", file=sys.stderr)
+
+
 def json_goals(texts: list[str], option: str = "--goal") -> list[Goal]:
     """Goals from JSON texts."""
     tables = (parse_table(text, "json", f"{option} {text!r:.60}", located=False) for text in texts)
@@ -70,9 +99,11 @@ def json_goals(texts: list[str], option: str = "--goal") -> list[Goal]:
 def configuration(robot: Robot, text: str, option: str, default: ArrayLike | None = None) -> np.ndarray:
     """A configuration (dof,) from all joint values in order, or from NAME=VALUE of some over the default."""
     if "=" in text:
-        values = as_numbers(named_values(split(text), option), option)
-        return robot.q(values, default)
-    return robot.check_q([as_number(word, option) for word in split(text)], option)
+        q = robot.q(as_numbers(named_values(split(text), option), option), default)
+    else:
+        q = robot.check_q([as_number(word, option) for word in split(text)], option)
+    warn_beyond_limits(robot, q, option)
+    return q
 
 
 def pose_of(text: str, option: str) -> np.ndarray:

@@ -102,7 +102,10 @@ class GoalOptions:
     """Goals as options; the words after such an option, up to the next one, belong to it (`GoalCommand`)."""
 
     pose: list[str] = option(
-        [], "LINK x y z, then roll pitch yaw or a quaternion x y z w: metres, radians; repeatable.", metavar="LINK ..."
+        [],
+        "LINK x y z, then roll pitch yaw (about the world's fixed x, y, z) or a quaternion x y z w; without either the "
+        "link's axes are the world's. Metres, radians; repeatable.",
+        metavar="LINK ...",
     )
     position: list[str] = option([], "LINK x y z; repeatable.", metavar="LINK ...")
     orientation: list[str] = option(

@@ -30,7 +30,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: st
     from rich.text import Text
 
     cells = [[cell if isinstance(cell, Text) else Text(str(cell)) for cell in row] for row in rows]
-    # In a pipe there is no width to fit, unless somebody asks for one.
+    # In a pipe there is no width to fit, unless somebody asks for one; long text is broken all the same.
     fits = Console().width if sys.stdout.isatty() or "COLUMNS" in os.environ else sys.maxsize
     made = [_Column(name, [row[k] for row in cells], fits) for k, name in enumerate(columns)]
     if title:
@@ -48,6 +48,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: st
 
 
 _GAP = 2  # blanks between columns
+_MOST_TEXT = 60  # and at most
 _LEAST_TEXT = 24  # blanks that broken text has at least
 _LEAST_NAME = 8  # and a broken name
 
@@ -59,7 +60,7 @@ class _Column:
         self.title = name.lstrip(">~")
         self.justify: Literal["left", "right"] = "right" if name.startswith(">") else "left"
         widest = max((cell.cell_len for cell in cells), default=0)
-        self.most = max(widest, len(self.title))
+        self.most = max(min(widest, _MOST_TEXT) if name.startswith("~") else widest, len(self.title))
         # Only text is broken: long names where they would take more than a third of the line.
         room = _LEAST_TEXT if name.startswith("~") else widest if name.startswith(">") else fits // 3
         self.least = min(max(min(widest, room), max(map(len, self.title.split()), default=0)), self.most)

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 import memetik as mk
-from memetik.cli.goal_words import configuration, json_goals
+from memetik.cli.goal_words import configuration, json_goals, rotation_notes
 from memetik.cli.options import (
     GoalOptions,
     arguments_option,
@@ -65,6 +65,7 @@ def plan(options: PlanOptions) -> None:
     if options.as_json:
         print_json("memetik.plan/1", made.to_dict())
     else:
+        print("\n".join(rotation_notes(options.pose)), end="\n\n" if options.pose else "")
         _print(made, options.output)
     raise typer.Exit(0 if made.success else 1)
 

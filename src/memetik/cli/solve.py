@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 import memetik as mk
-from memetik.cli.goal_words import configuration
+from memetik.cli.goal_words import configuration, rotation_notes
 from memetik.cli.options import (
     GoalOptions,
     argument,
@@ -71,6 +71,7 @@ def solve(options: SolveOptions) -> None:
     if options.as_json:
         print_json("memetik.solution/1", _described(solution, options.explain))
     else:
+        print("\n".join(rotation_notes(options.pose)), end="\n\n" if options.pose else "")
         _print_solution(solution, options.explain)
     raise typer.Exit(0 if solution.success else 1)
 

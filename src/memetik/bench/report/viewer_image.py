@@ -199,16 +199,51 @@ def _relief(depth: np.ndarray, scale: float) -> np.ndarray:
 
 def save_png(path: str | os.PathLike[str], image: np.ndarray) -> None:
     """Write a picture (height, width, 3) of numbers from 0 to 1 as PNG."""
-    pixels = np.round(255.0 * np.clip(image, 0.0, 1.0)).astype(np.uint8)
-    height, width, _ = pixels.shape
-    rows = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1)  # no filter
+    save_moving_png(path, [image])
 
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    parts = (b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b"")
-    write_whole(path, b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts))
+def save_moving_png(path: str | os.PathLike[str], images: Sequence[np.ndarray], rate: float = 15.0) -> None:
+    """Write pictures (height, width, 3) of numbers from 0 to 1 as one that moves, `rate` a second: an animated PNG,
+    which browsers and most viewers play; others show the first. Of each picture only what has changed is stored."""
+    frames = [np.round(255.0 * np.clip(image, 0.0, 1.0)).astype(np.uint8) for image in images]
+    height, width, _ = frames[0].shape
+    parts = [(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))]
+    if len(frames) > 1:
+        parts.append((b"acTL", struct.pack(">II", len(frames), 0)))
+    number = 0
+    for k, frame in enumerate(frames):
+        top, left, bottom, right = (0, 0, height, width) if k == 0 else _changed(frames[k - 1], frame)
+        data = _compressed(frame[top:bottom, left:right])
+        if len(frames) > 1:
+            box = (right - left, bottom - top, left, top)
+            parts.append((b"fcTL", struct.pack(">IIIIIHHBB", number, *box, 1000, round(1000 * rate), 0, 0)))
+            number += 1
+        if k == 0:
+            parts.append((b"IDAT", data))
+        else:
+            parts.append((b"fdAT", struct.pack(">I", number) + data))
+            number += 1
+    parts.append((b"IEND", b""))
+    write_whole(path, b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in parts))
+
+
+def _changed(before: np.ndarray, after: np.ndarray) -> tuple[int, int, int, int]:
+    """The rectangle in which two pictures differ; a pixel where they do not."""
+    rows, columns = np.nonzero((before != after).any(axis=2))
+    if not len(rows):
+        return 0, 0, 1, 1
+    return int(rows.min()), int(columns.min()), int(rows.max()) + 1, int(columns.max()) + 1
+
+
+def _compressed(pixels: np.ndarray) -> bytes:
+    """Rows less the rows above them (PNG's filter 2), which a smooth picture compresses well by."""
+    height = len(pixels)
+    rows = np.diff(pixels.reshape(height, -1), axis=0, prepend=np.zeros((1, pixels[0].size), np.uint8))
+    return zlib.compress(np.concatenate([np.full((height, 1), 2, np.uint8), rows], axis=1).tobytes(), 9)
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
 def _camera(azimuth: float, elevation: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
