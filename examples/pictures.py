@@ -35,7 +35,7 @@ def save_picture(name: str, robot: mk.Robot, q: Any, scene: mk.Scene | None = No
 def save_animation(
     name: str, robot: mk.Robot, configurations: Any, scene: mk.Scene | None = None, *, rate: float = 25.0, **view: Any
 ) -> Path:
-    """A GIF of configurations (N, dof) one after the other, `rate` a second, and a page with a view that turns and a slider."""
+    """A GIF of configurations (N, dof) one after the other, `rate` a second, and a page with a slider."""
     from PIL import Image
 
     configurations = np.asarray(configurations, dtype=float)
