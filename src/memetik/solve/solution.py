@@ -15,6 +15,7 @@ from memetik.errors import InvalidInputError, counted
 
 if TYPE_CHECKING:
     from memetik.solve.problem import Problem
+    from memetik.solve.self_motion import SelfMotion
     from memetik.studio.views.show import Picture
 
 Array: TypeAlias = NDArray[np.float64]
@@ -165,11 +166,21 @@ class Solution:
         )
         return {goal: derivative[0] for goal, derivative in own.items()}
 
-    def _needs_success(self) -> None:
+    def self_motion(self, *, step: float = 0.02) -> SelfMotion:
+        """All configurations that satisfy the hard goals and are joined to this one, where one freedom is left.
+
+        The curve is followed to both sides until a joint is at its limit or it comes back. Its free parts, by exact
+        geometry in the scene as it is now, are marked. `step`: how far neighbours on the curve are apart at most,
+        radians or metres; free parts shorter than this may be missed.
+        """
+        from memetik.solve.self_motion import trace_self_motion
+
+        self._needs_success("self-motion")
+        return trace_self_motion(self, step)
+
+    def _needs_success(self, what: str = "sensitivity") -> None:
         if not self.success:
-            raise InvalidInputError(
-                "only a solution has a sensitivity, and this search found none; explain() says why."
-            )
+            raise InvalidInputError(f"only a solution has a {what}, and this search found none; explain() says why.")
 
     def show(self, *, height: int = 480) -> Picture:
         """The configuration and its targets to look at: shown by itself in a notebook; `.open()` opens a browser."""
