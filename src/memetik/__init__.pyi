@@ -181,6 +181,7 @@ from memetik.solve.problem import solve as solve
 from memetik.solve.problem_file import ProblemFile as ProblemFile
 from memetik.solve.problem_file import load_problem as load_problem
 from memetik.solve.problem_file import save_problem as save_problem
+from memetik.solve.self_motion import SelfMotion as SelfMotion
 from memetik.solve.solution import BatchSolution as BatchSolution
 from memetik.solve.solution import Solution as Solution
 from memetik.solve.tracker import Tracker as Tracker

@@ -54,7 +54,12 @@ class SelfMotion:
 
     def at(self, s: float) -> Array:
         """The configuration at a length along the curve, between two of `q`; the nearest end beyond them."""
-        return np.array([np.interp(s, self.s, column) for column in self.q.T])
+        after = int(np.clip(np.searchsorted(self.s, s), 1, len(self.s) - 1)) if len(self.s) > 1 else 0
+        if after == 0:
+            return self.q[0].copy()
+        length = float(self.s[after] - self.s[after - 1])
+        share = min(max((s - float(self.s[after - 1])) / length, 0.0), 1.0)
+        return (1.0 - share) * self.q[after - 1] + share * self.q[after]
 
     def __len__(self) -> int:
         return len(self.s)
