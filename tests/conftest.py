@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Generator
 
 import pytest
+
+# A suite that was started in the background ignores Ctrl-C, and so would the tests of it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FAIR_SHARE = 0.8
 """Share of a core that a thread gets on a machine that is not busy."""

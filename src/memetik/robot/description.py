@@ -41,6 +41,12 @@ class Geometry:
     color: tuple[float, float, float, float] | None = None
 
 
+class Look(Geometry):
+    """How a bundled robot looks: a picture for people, no part of what its description says."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """A rigid body. `inertial` is None where the description gives none."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from memetik.geometry.transforms import frozen
-from memetik.robot.description import Description, Geometry, Link
+from memetik.robot.description import Description, Geometry, Link, Look
 
 
 def read_only(description: Description) -> Description:
@@ -26,12 +26,21 @@ def read_only(description: Description) -> Description:
 
 
 def digest(description: Description) -> bytes:
-    """16 bytes that depend on all a description says, but not on where it comes from and how it was read."""
+    """16 bytes that depend on all a description says, but not on where it comes from and how it was read.
+
+    The looks of bundled robots are no content: a link counts as seen by its collision shapes, as before it had looks.
+    """
     from hashlib import blake2b  # costs more than the rest of this module, and most robots are never hashed
 
     parts: list[bytes] = []
-    _collect(replace(description, source=""), parts)
+    links = tuple(_without_looks(link) for link in description.links)
+    _collect(replace(description, source="", links=links), parts)
     return blake2b(b"\0".join(parts), digest_size=16).digest()
+
+
+def _without_looks(link: Link) -> Link:
+    has_looks = any(isinstance(item, Look) for item in link.visuals)
+    return replace(link, visuals=link.collisions) if has_looks else link
 
 
 def _read_only_link(link: Link) -> Link:

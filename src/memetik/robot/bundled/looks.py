@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from memetik.robot.bundled.builder import Parts, Vector, ball, box, capsule, cylinder
-from memetik.robot.description import Geometry, Link
+from memetik.robot.description import Geometry, Link, Look
 
 Color = tuple[float, float, float, float]
 Looks = Mapping[str, Iterable[Geometry]]
@@ -36,8 +36,8 @@ def painted(color: Color, shapes: Iterable[Geometry]) -> list[Geometry]:
 
 
 def _dressed(link: Link, shapes: Iterable[Geometry]) -> Link:
-    names = (f"{link.name}_look_{k}" for k in range(1_000))
-    return replace(link, visuals=tuple(replace(shape, name=name) for shape, name in zip(shapes, names, strict=False)))
+    looks = (Look(item.shape, item.origin, f"{link.name}_look_{k}", item.color) for k, item in enumerate(shapes))
+    return replace(link, visuals=tuple(looks))
 
 
 def tube(color: Color, start: Vector, end: Vector, radius: float) -> Geometry:
