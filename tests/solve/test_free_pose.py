@@ -36,15 +36,30 @@ def test_targets_of_free_configurations_are_reached_without_collision(name: str)
         assert np.allclose(robot.pose(link, found.q), robot.pose(link, row), atol=1e-3)
 
 
-def test_batches_give_the_answers_of_single_solves_in_a_scene():
-    rng, robot = np.random.default_rng(4), mk.load_robot("panda")
+@pytest.mark.parametrize("name", ["panda", "ur5"])
+@pytest.mark.parametrize("seeded", [False, True])
+def test_batches_give_the_answers_of_single_solves_in_a_scene(name: str, seeded: bool):
+    """With a seed; without one, elements start from the answers of neighbours unless these are switched off."""
+    rng, robot = np.random.default_rng(4), mk.load_robot(name)
     problem = mk.Problem(robot, mk.Pose(robot.links[-1]), scene=clutter(rng))
     targets = robot.pose(robot.links[-1], robot.random(rng, 20))
-    batch = problem.solve(targets, evaluations=4000)
+    method = mk.methods.Memetic(neighbours=seeded)
+    seed = robot.neutral if seeded else None
+    batches = [problem.solve(targets, evaluations=4000, seed=seed, method=method, threads=n) for n in (1, 2)]
+    assert np.array_equal(batches[0].q, batches[1].q)
     for k, target in enumerate(targets):
-        alone = problem.solve(target, evaluations=4000, rng=(0, k))
-        assert alone.success == batch.success[k]
-        assert np.array_equal(alone.q, batch.q[k]) or not alone.success
+        alone = problem.solve(target, evaluations=4000, seed=seed, method=method, rng=(0, k))
+        assert alone.success == batches[0].success[k]
+        assert np.array_equal(alone.q, batches[0].q[k]) or not alone.success
+
+
+def test_batches_that_start_from_neighbours_are_the_same_on_any_number_of_threads():
+    rng, robot = np.random.default_rng(4), mk.load_robot("panda")
+    problem = mk.Problem(robot, mk.Pose(robot.links[-1]), scene=clutter(rng))
+    targets = robot.pose(robot.links[-1], robot.random(rng, 60))
+    one, two = (problem.solve(targets, evaluations=4000, threads=n) for n in (1, 2))
+    assert np.array_equal(one.q, two.q)
+    assert np.array_equal(one.evaluations, two.evaluations)
 
 
 def test_six_joint_arms_are_solved_exactly_where_a_branch_is_free():

@@ -189,7 +189,9 @@ class Problem:
                      cannot see dimensions, take it for one: `solve_batch` is for many.
         seed         where to start, (dof,) or {joint: value} or, for a batch, (N, dof); its own basin is searched
                      first. By default the middle of the limits.
-        rng          seed of the random numbers, or (seed, stream). Element k of a batch uses stream + k.
+        rng          seed of the random numbers, or (seed, stream). Element k of a batch uses stream + k, and is what a
+                     single solve with it finds; in a scene only where there is a seed, as elements without one start
+                     from the answers of their neighbours (mk.methods.Memetic(neighbours=False): they do not).
         base         the robot's base pose (4, 4), or (N, 4, 4) for a batch.
         valid        a predicate of a configuration (dof,), asked inside the loop: the search goes on until it says yes.
                      For a batch it gets the configurations (M, dof) of all elements in doubt and returns (M,) booleans.
