@@ -5,8 +5,8 @@
     python benchmarks/ros_bars.py stream fuzz --distribution jazzy
 
 ik        IK calls from rclpy, every answer checked by Pinocchio; one call's latency beside services that do nothing
-runs      clients that come, ask, die and return, without loss and with it. Loss is injected at memetik's sockets, both
-          ways, as `tc netem` is not in every kernel
+runs      clients that come, ask, die and return, without loss and with it: by `tc netem`, or by nftables where the
+          kernel has no netem, or at memetik's sockets where it has neither; the row says which
 stream    JointStates at 1 kHz from rclpy in, a command for each out
 messages  bytes against rosbags and rclpy, hashes against the generators, recordings through both readers: the tests
 fuzz      mutated samples and packets
@@ -30,6 +30,7 @@ HERE = ROOT / "tests" / "ros"
 sys.path.insert(0, str(HERE))
 
 from namespaces import DISTRIBUTIONS, ours, reason_to_skip, run, theirs  # noqa: E402
+from namespaces import loss as packet_loss  # noqa: E402
 from test_rclpy import NODE, check_answers, poses_file  # noqa: E402
 
 HOURS = 6 * 3600.0
@@ -100,17 +101,15 @@ def measure_latency(distribution: str) -> None:
 
 def measure_runs(distribution: str, given: argparse.Namespace, loss: float) -> None:
     """Two clients one after the other in each namespace, the first killed in the middle of its calls."""
-    server = ours(str(HERE / "lossy_server.py"), str(loss))
+    lossy, own, way = packet_loss(loss)
+    server = ours(str(HERE / "lossy_server.py"), str(own))
     client = theirs(distribution, f"noop {given.run_calls}")
-    script = f"{server} & sleep 2; timeout -s KILL 5 {client} >/dev/null; {client}"
+    script = f"{lossy}{server} & sleep 2; timeout -s KILL 5 {client} >/dev/null; {client}"
     with ThreadPoolExecutor(given.beside) as pool:
         found = list(pool.map(lambda _: reports(script), range(given.runs)))
     whole = sum(bool(each) and each[-1].get("calls") == given.run_calls for each in found)
-    show(
-        f"{distribution}: runs of {given.run_calls} calls with every reply, {loss:.0%} lost",
-        f"{whole}",
-        f"{given.runs}",
-    )
+    what = f"{distribution}: runs of {given.run_calls} calls, {loss:.0%} lost{f' by {way}' if loss else ''}"
+    show(what, f"{whole} with every reply", f"{given.runs}")
     for each in found:
         if not each or "calls" not in each[-1]:
             print(f"    {each[-1] if each else 'no report'}")

@@ -30,6 +30,20 @@ def reason_to_skip(distribution: str) -> str:
     return ""
 
 
+@cache
+def loss(share: float) -> tuple[str, float, str]:
+    """How packets get lost in a namespace: words of a shell that make its kernel lose a share of them, the share that
+    lossy_server.py has to lose itself where the kernel cannot, and the name of the way."""
+    for words, name in (
+        (f"tc qdisc add dev lo root netem loss {100.0 * share:g}%", "tc netem"),
+        ('nft "add table inet loss; add chain inet loss in { type filter hook input priority 0; }; '
+         f'add rule inet loss in meta l4proto udp numgen random mod 1000 < {round(1000.0 * share)} drop"', "nftables"),
+    ):  # fmt: skip
+        if share > 0.0 and run(words).returncode == 0:
+            return f"{words}; ", 0.0, name
+    return "", share, "memetik's sockets"
+
+
 def ours(*words: str) -> str:
     """A command line of this Python."""
     return " ".join([sys.executable, *words])

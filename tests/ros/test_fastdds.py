@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from namespaces import ours, run
+from namespaces import loss, ours, run
 
 pytestmark = pytest.mark.ros
 HERE = Path(__file__).parent
@@ -28,10 +28,11 @@ def peer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-@pytest.mark.parametrize(("loss", "calls"), [(0.0, 1000), (0.05, 60)])
-def test_every_call_of_a_cpp_client_is_answered(peer: Path, loss: float, calls: int):
-    server = ours(str(HERE / "lossy_server.py"), str(loss))
-    done = run(f"{server} & sleep 3; {peer} {calls}", 300.0)
+@pytest.mark.parametrize(("share", "calls"), [(0.0, 1000), (0.05, 60)])
+def test_every_call_of_a_cpp_client_is_answered(peer: Path, share: float, calls: int):
+    lossy, own, _ = loss(share)
+    server = ours(str(HERE / "lossy_server.py"), str(own))
+    done = run(f"{lossy}{server} & sleep 3; {peer} {calls}", 300.0)
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     assert lines, done.stdout[-500:] + done.stderr[-2000:]
     report = json.loads(lines[-1])

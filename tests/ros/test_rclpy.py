@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from namespaces import DISTRIBUTIONS, environment, ours, ours_within, reason_to_skip, run, theirs
+from namespaces import DISTRIBUTIONS, environment, loss, ours, ours_within, reason_to_skip, run, theirs
 from random_messages import random_message
 
 import memetik as mk
@@ -95,15 +95,17 @@ def test_ik_for_clients_that_come_die_and_return(distribution: str, tmp_path: Pa
 
 
 def test_replies_survive_the_loss_of_packets(distribution: str):
-    server = ours(str(HERE / "lossy_server.py"), "0.05")
-    report = report_of(f"{server} & sleep 2; {theirs(distribution, 'noop 60')}", 180.0)
+    lossy, own, _ = loss(0.05)
+    server = ours(str(HERE / "lossy_server.py"), str(own))
+    report = report_of(f"{lossy}{server} & sleep 2; {theirs(distribution, 'noop 60')}", 180.0)
     # A lost request is sent again when Fast DDS's writer makes itself heard, every three seconds.
     assert report.get("calls") == 60, report
 
 
 def test_a_late_subscriber_gets_the_description_in_fragments(distribution: str):
-    server = ours(str(HERE / "lossy_server.py"), "0.05")
-    report = report_of(f"{server} & sleep 2; {theirs(distribution, 'latched')}")
+    lossy, own, _ = loss(0.05)
+    server = ours(str(HERE / "lossy_server.py"), str(own))
+    report = report_of(f"{lossy}{server} & sleep 2; {theirs(distribution, 'latched')}")
     assert report["heard"] == [300_000]
 
 
