@@ -144,7 +144,7 @@ def teleoperate(folder: Path, seconds: float) -> int:
              "--controller", "arm_controller", "--rate", "250", "--commands", "positions"]  # fmt: skip
     with arm(folder, "panda", "--scene", str(file)), process(*words), \
             process("target_stream.py", str(seconds)) as targets:  # fmt: skip
-        sent = last_json(targets, seconds + 120.0)
+        sent = last_json(targets, seconds + 300.0)
         rows = logged(folder)
     robot = mk.load_robot("panda")
     q, velocity = (np.array([row[key] for row in rows]) for key in ("q", "v"))

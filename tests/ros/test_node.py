@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fuzz_node import LocalTransport, fuzz
 from test_dds import DOMAIN, until
 
 import memetik as mk
 from memetik.ros import conversions
 from memetik.ros.messages import message_class, service_type
+from memetik.ros.node.node import NodeOptions, RosNode
 from memetik.ros.node.services import Services
 from memetik.ros.node.world import ErrorCodes, World
 from memetik.ros.transports.base import LATCHED
@@ -174,6 +176,32 @@ def test_plans_end_where_they_should_with_the_right_codes(robot: mk.Robot, servi
     assert services.motion_plan(request).motion_plan_response.error_code.val == ErrorCodes.START_STATE_IN_COLLISION
 
 
+def test_constraints_along_the_way_hold_in_plans(robot: mk.Robot, services: Services):
+    """The hand stays as it is turned, while the goal is for joints and the straight way between them would tilt it."""
+    request = service_type("moveit_msgs/srv/GetMotionPlan").Request()
+    asked, start = request.motion_plan_request, robot.state("ready")
+    level = message_class("moveit_msgs/msg/OrientationConstraint")(
+        link_name=LINK, orientation=conversions.pose_message(robot.pose(LINK, start)).orientation,
+        absolute_x_axis_tolerance=0.05, absolute_y_axis_tolerance=0.05, absolute_z_axis_tolerance=6.3,
+    )  # fmt: skip
+    asked.group_name, asked.start_state = "panda_arm", services.world.robot_state(start)
+    asked.path_constraints = Constraints(orientation_constraints=[level])
+    target = robot.pose(LINK, start)
+    target[:3, 3] += [-0.15, 0.35, 0.15]
+    position = message_class("moveit_msgs/msg/PositionConstraint")(link_name=LINK)
+    position.constraint_region.primitives = [Primitive(type=2, dimensions=[0.002])]
+    position.constraint_region.primitive_poses = [conversions.pose_message(target)]
+    asked.goal_constraints = [Constraints(position_constraints=[position])]
+    answer = services.motion_plan(request).motion_plan_response
+    assert answer.error_code.val == ErrorCodes.SUCCESS, answer.error_code
+    trajectory = conversions.trajectory_of(answer.trajectory.joint_trajectory)
+    rows = np.tile(start, (400, 1))
+    rows[:, :7] = trajectory.at(np.linspace(0.0, trajectory.duration, 400))
+    tilt = robot.pose(LINK, rows)[:, 2, 2]
+    assert np.arccos(np.clip(-tilt, -1.0, 1.0)).max() < 0.08
+    assert np.linalg.norm(robot.pose(LINK, rows[-1])[:3, 3] - target[:3, 3]) < 0.0021
+
+
 def test_a_goal_region_of_position_and_orientation_is_met(robot: mk.Robot, services: Services):
     request = service_type("moveit_msgs/srv/GetMotionPlan").Request()
     asked, start = request.motion_plan_request, robot.state("ready")
@@ -327,6 +355,39 @@ def test_the_node_serves_plans_and_streams_in_a_graph(graph: tuple[Any, list[str
         shown = process.communicate(timeout=20.0)[0]
     assert process.returncode == 0
     assert "/compute_ik" in json.loads(shown)["services"]
+
+
+def test_hostile_messages_are_dropped_or_answered_with_a_code():
+    found = fuzz(600, seed=1)
+    assert found["answered"] > 50
+    assert found["taken"] > 50
+    assert found["dropped"] > 30
+    assert found["refused"] > 30
+
+
+def test_an_arm_is_moved_from_where_it_is_and_by_one_at_a_time(robot: mk.Robot, caplog: pytest.LogCaptureFixture):
+    transport, q = LocalTransport(), robot.state("ready")
+    with RosNode(transport, robot, options=NodeOptions(group="panda_arm")) as node:  # type: ignore[arg-type]
+
+        def send(topic: str, by: float) -> None:
+            pose = robot.pose(LINK, q)
+            pose[2, 3] += by
+            transport.topics[topic][1](conversions.PoseStamped(pose=conversions.pose_message(pose)))
+
+        send("/memetik/goal", 0.05)
+        send("/memetik/target_pose", 0.05)
+        assert until(lambda: caplog.text.count("/joint_states has not told of panda_joint1") == 2)
+        assert until(lambda: not node.streamer.active)
+        assert transport.published["/memetik/joint_trajectory"] == 0
+        node.world.take_joint_state(conversions.joint_state(robot.joint_names, q))
+        send("/memetik/target_pose", 0.05)
+        assert until(lambda: transport.published["/memetik/joint_trajectory"] > 0)
+        send("/memetik/goal", 0.1)
+        assert until(lambda: "when it is at rest" in caplog.text)
+        assert until(lambda: not node.streamer.active)  # the target is reached, and no other has come
+        sent = transport.published["/memetik/joint_trajectory"]
+        send("/memetik/goal", 0.1)
+        assert until(lambda: transport.published["/memetik/joint_trajectory"] == sent + 1)
 
 
 def test_unknown_transports_and_missing_descriptions_are_named(robot: mk.Robot):

@@ -1,4 +1,4 @@
-"""Markers that RViz and Foxglove show: goals, the tool's way, contacts."""
+"""What RViz and Foxglove show: goals, solutions, plans with the tool's way, contacts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,42 @@ from memetik.collision.exact import Contact
 from memetik.motion.planning.plan import Plan
 from memetik.ros.conversions import header, pose_message
 from memetik.ros.messages import message_class
+from memetik.ros.node.world import World
+from memetik.ros.recordings.recording import display_trajectory
+from memetik.ros.transports.base import LATCHED, RosTransport
 
 Marker: Any = message_class("visualization_msgs/msg/Marker")
 _Point = message_class("geometry_msgs/msg/Point")
 _Color = message_class("std_msgs/msg/ColorRGBA")
 _RED, _GREEN, _BLUE, _ORANGE = (0.9, 0.2, 0.2, 1.0), (0.2, 0.8, 0.3, 1.0), (0.2, 0.4, 0.9, 1.0), (1.0, 0.6, 0.1, 1.0)
+
+
+class Display:
+    """The topics on which a node shows what it does: /display_planned_path, and below its own name markers and
+    solution (MoveIt's DisplayRobotState)."""
+
+    def __init__(self, transport: RosTransport, world: World, link: str):
+        make, own = transport.publisher, f"/{transport.node}"
+        self._world, self._link = world, link
+        self._path = make("/display_planned_path", "moveit_msgs/msg/DisplayTrajectory", LATCHED)
+        self._markers = make(f"{own}/markers", "visualization_msgs/msg/MarkerArray", LATCHED)
+        self._solution = make(f"{own}/solution", "moveit_msgs/msg/DisplayRobotState")
+
+    def goal(self, pose: np.ndarray) -> None:
+        self._markers.publish(goal_markers(pose, self._world.planning_frame))
+
+    def solution(self, q: np.ndarray) -> None:
+        if self._solution.subscribers:  # services answer thousands of times a second
+            shown = message_class("moveit_msgs/msg/DisplayRobotState")
+            self._solution.publish(shown(state=self._world.robot_state(q)))
+
+    def plan(self, plan: Plan) -> None:
+        if plan.trajectory is not None:
+            self._path.publish(display_trajectory(plan.robot, plan.trajectory))
+            self._markers.publish(plan_markers(plan, self._link, self._world.planning_frame))
+
+    def contacts(self, contacts: Sequence[Contact]) -> None:
+        self._markers.publish(contact_markers(contacts, self._world.planning_frame))
 
 
 def goal_markers(pose: np.ndarray, frame: str, size: float = 0.1) -> Any:

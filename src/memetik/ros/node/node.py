@@ -6,23 +6,24 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+from memetik._core import StopFlag
 from memetik.errors import InvalidInputError, MemetikError
 from memetik.goals.pose import Pose
 from memetik.motion.planning.pipeline import plan as plan_motion
-from memetik.motion.planning.plan import Plan
 from memetik.robot.robot import Robot, load_robot
 from memetik.ros import conversions
 from memetik.ros.messages import Message, message_class
-from memetik.ros.node import markers
+from memetik.ros.node.markers import Display
 from memetik.ros.node.planning_scene import FrameOf, apply_object, apply_scene, attach, cloud_points
 from memetik.ros.node.services import Services, only_joints
 from memetik.ros.node.streaming import Streamer
 from memetik.ros.node.world import World
-from memetik.ros.recordings.recording import display_trajectory, tracking_status
+from memetik.ros.recordings.recording import tracking_status
 from memetik.ros.transports.base import LATCHED, SENSOR, STREAM, Qos, RosTransport
 from memetik.scene.scene import Scene
 from memetik.solve.tracker import TrackerStep
@@ -69,8 +70,11 @@ class RosNode(AbstractContextManager["RosNode"]):
             raise InvalidInputError(f"commands are 'trajectory' or 'positions', not {self.options.commands!r}.")
         self.world = World(robot, scene)
         self.link = self.world.link(self.options.link, self.options.group)
-        self.services = Services(self.world, self._show_plan)
         self.name = f"/{transport.node}"
+        self.display = Display(transport, self.world, self.link)
+        self.services = Services(self.world, self.display)
+        self._moving = self.world.members(self.options.group)
+        self._goals, self._search = ThreadPoolExecutor(1, "memetik goals"), StopFlag()
         self._publishers()
         self._subscribe()
         for name, (kind, handler) in self.services.table().items():
@@ -84,6 +88,8 @@ class RosNode(AbstractContextManager["RosNode"]):
 
     def close(self) -> None:
         logging.getLogger("memetik").removeHandler(self._log)
+        self._search.set()
+        self._goals.shutdown(cancel_futures=True)
         self.streamer.close()
         self.transport.close()
 
@@ -95,8 +101,6 @@ class RosNode(AbstractContextManager["RosNode"]):
         where = f"/{self.options.controller.strip('/')}" if self.options.controller else own
         self._trajectories = make(f"{where}/joint_trajectory", "trajectory_msgs/msg/JointTrajectory")
         self._positions = make(f"{where}/commands", "std_msgs/msg/Float64MultiArray", STREAM)
-        self._display = make("/display_planned_path", "moveit_msgs/msg/DisplayTrajectory", LATCHED)
-        self._markers = make(f"{own}/markers", "visualization_msgs/msg/MarkerArray", LATCHED)
         self._status = make(f"{own}/status", "diagnostic_msgs/msg/DiagnosticArray")
         self._rosout = make("/rosout", "rcl_interfaces/msg/Log", Qos(transient_local=True, depth=1000))
 
@@ -110,7 +114,7 @@ class RosNode(AbstractContextManager["RosNode"]):
         take("/attached_collision_object", "moveit_msgs/msg/AttachedCollisionObject", self._changes(attach))
         take("/planning_scene", "moveit_msgs/msg/PlanningScene", self._changes(apply_scene))
         take(f"{own}/points", "sensor_msgs/msg/PointCloud2", self._take_cloud, SENSOR)
-        take(f"{own}/goal", "geometry_msgs/msg/PoseStamped", self._plan_to)
+        take(f"{own}/goal", "geometry_msgs/msg/PoseStamped", self._take_goal)
         take(f"{own}/target_pose", "geometry_msgs/msg/PoseStamped", lambda message: self.streamer.take_pose(message))
         take(f"{own}/target_twist", "geometry_msgs/msg/TwistStamped", lambda message: self.streamer.take_twist(message))
 
@@ -128,36 +132,47 @@ class RosNode(AbstractContextManager["RosNode"]):
 
         self.world.change(replace, message)
 
-    def _plan_to(self, message: Message) -> None:
-        """A goal: plan to it and send the trajectory."""
+    def _take_goal(self, message: Message) -> None:
+        """A goal: planned to in a thread of its own; a newer one ends the search for the one before."""
+        self._search.set()
+        stop = self._search = StopFlag()
+
+        def run() -> None:
+            try:
+                self._plan_to(message, stop)
+            except MemetikError as error:
+                logger.warning("no plan to the goal: %s", error)
+            except Exception:
+                logger.exception("planning to a goal failed")
+
+        self._goals.submit(run)
+
+    def _plan_to(self, message: Message, stop: StopFlag) -> None:
+        """Plan to a goal and send the trajectory."""
         world = self.world
+        if self.streamer.active:
+            raise InvalidInputError("the arm follows a stream of targets; it takes goals when it is at rest.")
+        world.check_heard(self._moving)
         q = world.robot.clip(world.q())
         base = world.robot.pose(world.robot.base, q)
         target = base @ world.frame(message.header.frame_id, q) @ conversions.pose_matrix(message.pose)
-        self._markers.publish(markers.goal_markers(target, world.planning_frame))
-        fixed = world.others(self.options.group)
+        self.display.goal(target)
         plan = plan_motion(
-            world.robot, [Pose(self.link, target)], scene=world.scene, start=q, fixed=fixed or None,
-            velocity_scale=self.options.velocity_scale,
+            world.robot, [Pose(self.link, target)], scene=world.scene, start=q,
+            fixed=world.others(self.options.group) or None, velocity_scale=self.options.velocity_scale, stop=stop,
         )  # fmt: skip
+        if stop.is_set():
+            return
         if plan.trajectory is None or not plan.success:
             logger.warning("no plan to the goal: %s. %s", plan.reason, plan.detail)
             return
-        own = [name for name in world.robot.joint_names if name not in fixed]
-        self._trajectories.publish(
-            conversions.trajectory_message(only_joints(plan.trajectory, own), world.planning_frame)
-        )
-        self._show_plan(plan)
-
-    def _show_plan(self, plan: Plan) -> None:
-        if plan.trajectory is not None:
-            self._display.publish(display_trajectory(plan.robot, plan.trajectory))
-            self._markers.publish(markers.plan_markers(plan, self.link, self.world.planning_frame))
+        chosen = only_joints(plan.trajectory, self._moving)
+        self._trajectories.publish(conversions.trajectory_message(chosen, world.planning_frame))
+        self.display.plan(plan)
 
     def _send_step(self, step: TrackerStep) -> None:
         robot = self.world.robot
-        fixed = set(self.world.others(self.options.group))
-        index = [k for k, name in enumerate(robot.joint_names) if name not in fixed]
+        index = [robot.joint_index(name) for name in self._moving]
         if self.options.commands == "positions":
             self._positions.publish(message_class("std_msgs/msg/Float64MultiArray")(data=step.q[index].tolist()))
         else:
@@ -165,8 +180,7 @@ class RosNode(AbstractContextManager["RosNode"]):
                 positions=step.q[index].tolist(), velocities=step.velocity[index].tolist(),
                 time_from_start=conversions.duration(2.0 / self.options.rate),
             )  # fmt: skip
-            names = [robot.joint_names[k] for k in index]
-            self._trajectories.publish(conversions.JointTrajectory(joint_names=names, points=[point]))
+            self._trajectories.publish(conversions.JointTrajectory(joint_names=self._moving, points=[point]))
         self._status.publish(tracking_status(step, time.time_ns()))
 
 

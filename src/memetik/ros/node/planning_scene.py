@@ -108,7 +108,8 @@ def cloud_points(message: Message) -> np.ndarray:
         layout = np.dtype(
             {"names": [axis], "formats": [kind], "offsets": [field.offset], "itemsize": message.point_step}
         )
-        columns.append(np.frombuffer(message.data, layout, count)[axis].astype(float))
+        with np.errstate(invalid="ignore"):  # signalling NaNs, as drivers send for points that were not measured
+            columns.append(np.frombuffer(message.data, layout, count)[axis].astype(float))
     points = np.stack(columns, axis=1)
     return points[np.isfinite(points).all(axis=1)]
 

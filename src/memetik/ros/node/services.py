@@ -25,6 +25,7 @@ from memetik.motion.timing.trajectory import Trajectory
 from memetik.ros import conversions
 from memetik.ros.messages import Message, message_class, service_type
 from memetik.ros.node.constraints import evaluated, goals_of, is_empty, joint_goal
+from memetik.ros.node.markers import Display
 from memetik.ros.node.planning_scene import apply_scene, scene_message
 from memetik.ros.node.world import ErrorCodes, RequestError, World
 from memetik.scene.scene import Scene
@@ -56,8 +57,8 @@ PLAN_CODES = {
 class Services:
     """The handlers of a node's services."""
 
-    def __init__(self, world: World, plan_watcher: Callable[[Plan], None] | None = None):
-        self.world, self._watch = world, plan_watcher
+    def __init__(self, world: World, display: Display | None = None):
+        self.world, self._display = world, display
         self._problems: OrderedDict[tuple[Any, ...], Problem] = OrderedDict()
         self._models: OrderedDict[int, CollisionModel] = OrderedDict()
 
@@ -85,6 +86,8 @@ class Services:
             if not solution.success:
                 raise RequestError(ErrorCodes.NO_IK_SOLUTION, f"{solution.reason}.")
             response.solution = self.world.robot_state(solution.q)
+            if self._display is not None:
+                self._display.solution(solution.q)
 
         response.error_code = self._code(run)
         return response
@@ -169,9 +172,13 @@ class Services:
             links = set(world.robot.group_links(request.group_name)) if request.group_name else None
             world.others(request.group_name)  # an unknown group is an error
             scene = world.scene_of(request.robot_state)
-            for contact in self._model(scene).contacts(q):
-                if links is None or {contact.first, contact.second} & links:
-                    response.contacts.append(self._contact(contact, scene))
+            contacts = [
+                contact for contact in self._model(scene).contacts(q)
+                if links is None or {contact.first, contact.second} & links
+            ]  # fmt: skip
+            response.contacts = [self._contact(contact, scene) for contact in contacts]
+            if self._display is not None:
+                self._display.contacts(contacts)
             if not is_empty(request.constraints):
                 result = message_class("moveit_msgs/msg/ConstraintEvalResult")
                 found = evaluated(request.constraints, world, q)
@@ -260,8 +267,9 @@ class Services:
         def run() -> None:
             q = world.configuration(asked.start_state)
             fixed = world.others(asked.group_name)
-            if not is_empty(asked.path_constraints) or asked.trajectory_constraints.constraints:
-                raise RequestError(ErrorCodes.INVALID_GOAL_CONSTRAINTS, "constraints along the way are not understood.")
+            if asked.trajectory_constraints.constraints:
+                raise RequestError(ErrorCodes.INVALID_GOAL_CONSTRAINTS, "trajectory_constraints are not understood.")
+            along = goals_of(asked.path_constraints, world, q) or None
             if not asked.goal_constraints or all(is_empty(each) for each in asked.goal_constraints):
                 raise RequestError(ErrorCodes.INVALID_GOAL_CONSTRAINTS, "the goal has no constraints.")
             failure = RequestError(ErrorCodes.PLANNING_FAILED, "")
@@ -269,15 +277,14 @@ class Services:
                 goal: Any = joint_goal(constraints, world)
                 plan = plan_motion(
                     world.robot, goals_of(constraints, world, q) if goal is None else goal,
-                    scene=world.scene_of(asked.start_state), start=q, fixed=fixed or None,
+                    scene=world.scene_of(asked.start_state), start=q, fixed=fixed or None, along=along,
                     path_timeout=_timeout(asked.allowed_planning_time, 2.0),
                     velocity_scale=_scale(asked.max_velocity_scaling_factor),
                     acceleration_scale=_scale(asked.max_acceleration_scaling_factor),
                 )  # fmt: skip
                 answer.planning_time += plan.time
                 if plan.trajectory is not None and plan.success:
-                    own = [name for name in world.robot.joint_names if name not in fixed]
-                    chosen = only_joints(plan.trajectory, own)
+                    chosen = only_joints(plan.trajectory, world.members(asked.group_name))
                     answer.trajectory.joint_trajectory = conversions.trajectory_message(chosen, world.planning_frame)
                     answer.trajectory_start = world.robot_state(plan.start)
                     answer.group_name = asked.group_name
@@ -291,8 +298,8 @@ class Services:
         return response
 
     def _show(self, plan: Plan) -> None:
-        if self._watch is not None:
-            self._watch(plan)
+        if self._display is not None:
+            self._display.plan(plan)
 
     # the scene
 

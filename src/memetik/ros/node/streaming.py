@@ -28,8 +28,14 @@ SILENCE = 0.25
 """Seconds without a new twist after which the arm comes to rest."""
 
 
+REST = 1e-3
+"""Radians or metres per second below which a joint rests."""
+IDLE = 1.0
+"""Seconds without a new target after which an arm at rest gets no more commands: others may move it then."""
+
+
 class Streamer:
-    """One tracker, stepped in a thread of its own from the first target on."""
+    """One tracker, stepped in a thread of its own from a target on until the arm rests and no further one comes."""
 
     def __init__(
         self,
@@ -43,10 +49,10 @@ class Streamer:
         group: str = "",
     ):
         self.world, self.link, self.rate, self._send, self._margin = world, link, rate, send, margin
-        self._fixed, self._velocity_scale = world.others(group), velocity_scale
+        self._fixed, self._moving, self._velocity_scale = world.others(group), world.members(group), velocity_scale
         self._target: np.ndarray | None = None
         self._twist = np.zeros(6)
-        self._twist_time = -1.0
+        self._twist_time, self._target_time = -1.0, -np.inf
         self._lock, self._closing = threading.Lock(), threading.Event()
         self._thread: threading.Thread | None = None
         self.periods = 0
@@ -60,6 +66,7 @@ class Streamer:
         target = base @ self.world.frame(message.header.frame_id, q) @ pose_matrix(message.pose)
         with self._lock:
             self._target, self._twist_time = target, -1.0
+            self._target_time = time.monotonic()
         self._begin()
 
     def take_twist(self, message: Message) -> None:
@@ -74,11 +81,16 @@ class Streamer:
         turn = (base @ self.world.frame(message.header.frame_id, q))[:3, :3]
         with self._lock:
             self._twist = np.concatenate([turn @ values[:3], turn @ values[3:]])
-            self._twist_time = time.monotonic()
+            self._twist_time = self._target_time = time.monotonic()
         self._begin()
 
+    @property
+    def active(self) -> bool:
+        """Whether commands are being sent."""
+        return self._thread is not None
+
     def close(self) -> None:
-        """End; the arm was given a command at rest."""
+        """End; no further command is sent."""
         self._closing.set()
         thread = self._thread
         if thread is not None:
@@ -100,9 +112,11 @@ class Streamer:
             logger.exception("streaming has ended")
         finally:
             with self._lock:
-                self._thread = None  # the next target begins anew
+                if self._thread is threading.current_thread():
+                    self._thread = None  # the next target begins anew
 
     def _stream(self) -> None:
+        self.world.check_heard(self._moving)
         robot, period = self.world.robot, 1.0 / self.rate
         start = robot.clip(self.world.q())
         fixed = self._fixed or None
@@ -110,10 +124,15 @@ class Streamer:
         tracker = Tracker(problem, seed=start, dt=period, velocity_scale=self._velocity_scale)
         followed = robot.pose(self.link, start)
         due = time.monotonic()
+        rested = 0
         while not self._closing.is_set():
             followed = self._wanted(followed, robot.pose(self.link, tracker.q), period)
-            self._send(tracker.step(followed))
+            step = tracker.step(followed)
+            self._send(step)
             self.periods += 1
+            rested = 0 if np.abs(step.velocity).max(initial=0.0) > REST else rested + 1
+            if rested * period > IDLE and self._ended():
+                return
             due += period
             ahead = due - time.monotonic()
             if ahead < -period:
@@ -121,6 +140,14 @@ class Streamer:
                 due = time.monotonic()
             elif ahead > 0.0:
                 time.sleep(ahead)
+
+    def _ended(self) -> bool:
+        """Whether no further target has come; one that comes later begins anew, where the arm is then."""
+        with self._lock:
+            if time.monotonic() - self._target_time <= IDLE:
+                return False
+            self._thread = None
+            return True
 
     def _wanted(self, followed: np.ndarray, reached: np.ndarray, period: float) -> np.ndarray:
         with self._lock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,10 +60,14 @@ class World:
                     pose = transform_matrix(each.transform)
                     self._frames[_plain(each.child_frame_id)] = (_plain(each.header.frame_id), pose)
 
-    @property
-    def has_state(self) -> bool:
-        """Whether every joint has been heard of."""
-        return all(name in self._values for name in self.robot.joint_names)
+    def check_heard(self, names: Sequence[str]) -> None:
+        """Raise where /joint_states has not told of some joints yet: an arm must not be moved from a guess."""
+        with self.lock:
+            unheard = [name for name in names if name not in self._values]
+        if unheard:
+            raise RequestError(
+                ErrorCodes.INVALID_ROBOT_STATE, f"/joint_states has not told of {', '.join(unheard)} yet."
+            )
 
     def q(self) -> np.ndarray:
         """The configuration as it was heard last; joints that were not heard of are at their neutral value."""
@@ -143,6 +147,11 @@ class World:
             )
         own = set(self.robot.group_joints(group))
         return tuple(name for name in self.robot.joint_names if name not in own and name.split("/")[0] not in own)
+
+    def members(self, group: str) -> list[str]:
+        """The joints of a group, in the robot's order; all where no group is named."""
+        others = self.others(group)
+        return [name for name in self.robot.joint_names if name not in others]
 
     def tip(self, group: str) -> str:
         """The link whose pose a group is asked for where none is named."""
