@@ -77,6 +77,7 @@ from memetik.motion.execution.handle import ExecutionEvent as ExecutionEvent
 from memetik.motion.execution.handle import ExecutionReport as ExecutionReport
 from memetik.motion.execution.simulation import Simulation as Simulation
 from memetik.motion.execution.tcp import TcpDriver as TcpDriver
+from memetik.motion.execution.universal_robots import UniversalRobotsDriver as UniversalRobotsDriver
 from memetik.motion.planning.cartesian import CartesianPath as CartesianPath
 from memetik.motion.planning.configuration_graph import BranchSettings as BranchSettings
 from memetik.motion.planning.draw import draw as draw

@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 
 import memetik as mk
-from memetik.motion.execution.driver import DriverState, SimulatedDriver
-from memetik.motion.execution.driver import _Follower as Follower
+from memetik.motion.execution.driver import DriverState, Follower, SimulatedDriver
 from memetik.ros import conversions
 from memetik.ros.driver import ACTION
 from memetik.ros.messages import message_class, service_type

@@ -24,7 +24,9 @@ from memetik.ros.recordings.recording import Recording, RecordingDriver
 class RunOptions:
     task: str = argument(..., "Task file (TOML).")
     driver: str = option(
-        "simulation", '"simulation" (physics), "exact" (without), or the address of a driver: tcp://TOKEN@host:port.'
+        "simulation",
+        '"simulation" (physics), "exact" (without), or the address of a driver: tcp://TOKEN@host:port, or '
+        "ur://host for an arm of Universal Robots.",
     )
     real_time: float | None = option(None, "Speed relative to the wall clock; as fast as it can by default.")
     fault: list[str] = option([], "Spoil the driver: stops-early, drops-points, few-points=N; repeatable.")

@@ -107,7 +107,7 @@ def indices(names: Sequence[str], joint_names: Sequence[str]) -> np.ndarray:
     return np.array([places[name] for name in names], dtype=int)
 
 
-class _Follower:
+class Follower:
     """A reference that follows a trajectory at a pace, and brakes along its way when it is stopped.
 
     The trajectory's own time s runs at a rate r: the arm stays on the way, which is free, at velocity r q'(s) and
@@ -219,14 +219,14 @@ class ExactDriver:
         period: float = 0.005,
     ):
         self.robot, self.real_time, self._period = robot, real_time, period
-        self._follower = _Follower(robot.joint_names, robot.q(q), robot.acceleration)
+        self._follower = Follower(robot.joint_names, robot.q(q), robot.acceleration)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
         return self._follower.joint_names
 
     def send(self, trajectory: Trajectory) -> None:
-        _check_start(self, trajectory)
+        check_start(self, trajectory)
         self._follower.follow(trajectory)
 
     def state(self) -> DriverState:
@@ -260,7 +260,7 @@ class SimulatedDriver:
     def __init__(self, simulation: Simulation, *, settle: float = 0.1, real_time: float | None = None):
         self.simulation, self.real_time, self._settle = simulation, real_time, settle
         robot = simulation.robot
-        self._follower = _Follower(robot.joint_names, simulation.q, robot.acceleration)
+        self._follower = Follower(robot.joint_names, simulation.q, robot.acceleration)
         self._resting = settle
 
     @property
@@ -268,7 +268,7 @@ class SimulatedDriver:
         return self._follower.joint_names
 
     def send(self, trajectory: Trajectory) -> None:
-        _check_start(self, trajectory, 0.2)
+        check_start(self, trajectory, 0.2)
         self._follower.follow(trajectory)
         self._resting = 0.0
 
@@ -296,7 +296,7 @@ class SimulatedDriver:
             clock.sleep(seconds / self.real_time)
 
 
-def _check_start(driver: Driver, trajectory: Trajectory, tolerance: float = 1e-3) -> None:
+def check_start(driver: Driver, trajectory: Trajectory, tolerance: float = 1e-3) -> None:
     """A jump at the start is refused, as every sane controller does."""
     if not isinstance(trajectory, Trajectory):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(f"a driver is sent a Trajectory, not {type(trajectory).__name__}.")

@@ -28,6 +28,7 @@ from memetik.motion.planning.tool_target import ToolTarget, grasp_targets, place
 from memetik.motion.tasks.report import StepReport, TaskError, TaskReport
 from memetik.motion.tasks.task import SCRIPTS, Pick, Place, Task, TaskStep
 from memetik.motion.timing.trajectory import Trajectory
+from memetik.robot.robot import Robot
 
 logger = logging.getLogger(__name__)
 
@@ -329,9 +330,7 @@ class Sequencer:
         if driver == "exact":
             return ExactDriver(task.robot, self.start, real_time=real_time)
         if isinstance(driver, str):
-            from memetik.motion.execution.tcp import TcpDriver
-
-            return TcpDriver(driver)
+            return _driver_at(driver, task.robot)
         return driver
 
     def _look(self) -> None:
@@ -384,3 +383,14 @@ def _naming(label: str) -> Generator[None]:
         yield
     except MemetikError as error:
         raise TaskError(label, str(error)) from None
+
+
+def _driver_at(address: str, robot: Robot) -> Driver:
+    """The driver at an address: ur://HOST is an arm of Universal Robots, all else a server of ours."""
+    if address.startswith("ur://"):
+        from memetik.motion.execution.universal_robots import UniversalRobotsDriver
+
+        return UniversalRobotsDriver(address.removeprefix("ur://"), robot=robot)
+    from memetik.motion.execution.tcp import TcpDriver
+
+    return TcpDriver(address)

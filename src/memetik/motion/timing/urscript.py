@@ -1,7 +1,7 @@
 """Trajectories as programs of Universal Robots' controllers.
 
 The program moves to the first configuration, then streams positions with `servoj`, one for each cycle, and stops. It
-has not been run on a real arm here.
+was not run on a real arm.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TO_START = (0.6, 0.5)
 
 
 def to_urscript(trajectory: Trajectory, name: str = "memetik_motion") -> str:
-    """The program: a function of this name, and its call."""
+    """The program: a function of this name, which a controller calls when it is sent."""
     if trajectory.dof != JOINTS:
         raise InvalidInputError(
             f"URScript moves {JOINTS} joints; the trajectory has {trajectory.dof}: {', '.join(trajectory.joint_names)}."
@@ -43,7 +43,6 @@ def to_urscript(trajectory: Trajectory, name: str = "memetik_motion") -> str:
         ),
         "  stopj(2.0)",
         "end",
-        f"{name}()",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
