@@ -12,8 +12,8 @@ from memetik.robot.limbs import find_limbs
 from memetik.robot.robot import Robot
 from memetik.robot.topology import Topology
 
-RESTS = ("ready", "home", "stand", "standing", "half_sitting", "rest", "untucked", "neutral")
-"""Names of configurations that read like a rest, the best first."""
+RESTS = ("ready", "home", "stand", "standing", "half_sitting", "rest", "untucked", "neutral", "down", "open")
+"""Names of configurations that read like a rest, the best first; of arms that hang, and of hands."""
 
 MOST_GOALS = 6
 
@@ -23,14 +23,15 @@ _HAND = 0.25
 
 
 def first_configuration(robot: Robot) -> np.ndarray:
-    """A named configuration that reads like a rest; else zero for bodies of several limbs, as they are drawn so, and
-    the middle of the limits for arms, which zero often stretches out."""
-    for name in RESTS:
+    """Zero for bodies of several limbs, as they are drawn so, and the middle of the limits for arms, which zero often
+    stretches out; then what named configurations that read like a rest say of some or all of the joints."""
+    several = len(goal_links(robot)) > 1
+    q = robot.clip(np.zeros(robot.dof)) if several else robot.neutral.copy()
+    for name in reversed(RESTS):  # the best has the last word
         if name in robot.named_states:
             with suppress(MemetikError):
-                return robot.clip(robot.state(name))
-    several = len(goal_links(robot)) > 1
-    return robot.clip(np.zeros(robot.dof)) if several else robot.neutral.copy()
+                q = robot.clip(robot.state(name, default=q))
+    return q
 
 
 def goal_links(robot: Robot) -> tuple[str, ...]:
