@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -197,29 +196,64 @@ def test_cyclone_dds_and_memetik_hear_each_other(monkeypatch: pytest.MonkeyPatch
     text = make_idl_struct("String_", "std_msgs.msg.dds_.String_", {"data": str})
     participant = DomainParticipant(DOMAIN)
     topics = [Topic(participant, f"rt/{name}", text) for name in ("to_cyclone", "from_cyclone")]
-    reader, writer = DataReader(participant, topics[0]), DataWriter(participant, topics[1])
+    reader = DataReader(participant, topics[0], reliable_cyclone())
+    writer = DataWriter(participant, topics[1], reliable_cyclone())
+    # Of all sizes, with what has to be padded among them, and in fragments.
+    sent = [f"hello {k} " + "x" * (k + (150_000 if k % 20 == 7 else 0)) for k in range(60)]
     heard: list[str] = []
-    done = threading.Event()
-
-    def take(message: Any) -> None:
-        heard.append(message.data)
-        if len(heard) == 50:
-            done.set()
-
+    got: list[str] = []
     with DdsTransport("memetik", domain=DOMAIN) as transport:
-        publisher = transport.publisher("/to_cyclone", "std_msgs/msg/String")
-        transport.subscribe("/from_cyclone", "std_msgs/msg/String", take, Qos(reliable=False, depth=100))
+        publisher = transport.publisher("/to_cyclone", "std_msgs/msg/String", STREAM)
+        transport.subscribe("/from_cyclone", "std_msgs/msg/String", lambda message: heard.append(message.data), STREAM)
         assert until(lambda: publisher.subscribers)
         assert until(lambda: len(writer.get_matched_subscriptions()) > 0)
-        got: list[str] = []
-        for k in range(50):
-            publisher.publish(String(data=f"hello {k}"))
-            writer.write(text(data=f"world {k}"))
-            time.sleep(0.005)
-        assert until(lambda: got.extend(each.data for each in reader.take(N=100)) or got)
-        assert done.wait(10.0)
-        assert heard == [f"world {k}" for k in range(50)]
-        assert all(each.startswith("hello") for each in got)
+        for each in sent:
+            publisher.publish(String(data=each))
+            writer.write(text(data=each))
+        assert until(lambda: got.extend(each.data for each in reader.take(N=100)) or len(got) == len(sent))
+        assert until(lambda: len(heard) == len(sent))
+    assert heard == sent
+    assert got == sent
+
+
+def test_clients_in_the_form_of_rmw_cyclonedds_get_their_replies(monkeypatch: pytest.MonkeyPatch):
+    """The client's identity and the request's number stand before the body, in requests and in replies."""
+    pytest.importorskip("cyclonedds")
+    monkeypatch.setenv("CYCLONEDDS_URI", _CYCLONE)
+    from cyclonedds.domain import DomainParticipant
+    from cyclonedds.idl import make_idl_struct, types
+    from cyclonedds.pub import DataWriter
+    from cyclonedds.sub import DataReader
+    from cyclonedds.topic import Topic
+
+    head = {"client": types.uint64, "number": types.int64}
+    asked = make_idl_struct("SetBool_Request_", "std_srvs.srv.dds_.SetBool_Request_", {**head, "data": bool})
+    answered = make_idl_struct(
+        "SetBool_Response_", "std_srvs.srv.dds_.SetBool_Response_", {**head, "success": bool, "message": str}
+    )
+    service = service_type("std_srvs/srv/SetBool")
+    participant = DomainParticipant(DOMAIN)
+    writer = DataWriter(participant, Topic(participant, "rq/flipRequest", asked), reliable_cyclone())
+    reader = DataReader(participant, Topic(participant, "rr/flipReply", answered), reliable_cyclone())
+    with DdsTransport("memetik", domain=DOMAIN) as transport:
+        transport.serve(
+            "/flip", "std_srvs/srv/SetBool", lambda r: service.Response(success=not r.data, message=f"was {r.data}")
+        )
+        assert until(lambda: len(writer.get_matched_subscriptions()) and len(reader.get_matched_publications()))
+        got: list[Any] = []
+        for k in range(40):
+            writer.write(asked(client=77, number=k, data=k % 3 == 0))
+            assert until(lambda k=k: got.extend(reader.take(N=100)) or len(got) == k + 1)
+        assert [(each.client, each.number) for each in got] == [(77, k) for k in range(40)]
+        assert all(each.success == (k % 3 != 0) for k, each in enumerate(got))
+        assert got[3].message == "was True"
+
+
+def reliable_cyclone() -> Any:
+    from cyclonedds.core import Policy, Qos
+    from cyclonedds.util import duration
+
+    return Qos(Policy.Reliability.Reliable(duration(seconds=5)), Policy.History.KeepLast(100))
 
 
 _CYCLONE = """<CycloneDDS><Domain><General><Interfaces><NetworkInterface name="lo"/></Interfaces>

@@ -175,9 +175,7 @@ class Participant:
         for _ in range(200):
             try:
                 packet = sock.recv(65536)
-            except BlockingIOError:
-                return
-            except OSError:
+            except OSError:  # nothing is there any more
                 return
             try:
                 with self.lock:
@@ -185,6 +183,9 @@ class Participant:
             except (WireError, struct.error) as error:
                 self.dropped += 1
                 logger.debug("a packet was dropped: %s", error)
+            except Exception:  # whatever a callback makes of a sample, the thread goes on
+                self.dropped += 1
+                logger.exception("a packet could not be taken in")
 
     def _receive(self, packet: bytes) -> None:
         prefix, _ = wire.read_packet(packet)

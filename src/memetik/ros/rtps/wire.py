@@ -120,7 +120,8 @@ def header(prefix: bytes) -> bytes:
 
 
 def submessage(kind: int, flags: int, body: bytes) -> bytes:
-    """A submessage in little endian."""
+    """A submessage in little endian, padded: the next one begins at a multiple of four bytes."""
+    body += bytes(-len(body) % 4)
     return struct.pack("<BBH", kind, flags | _LITTLE, len(body)) + body
 
 

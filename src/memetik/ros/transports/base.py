@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from memetik.errors import InvalidInputError, MemetikError
-from memetik.ros.messages import Message, decode
+from memetik.ros.messages import CodecError, Message, decode
 from memetik.ros.rtps.discovery import Qos as Qos
 
 logger = logging.getLogger(__name__)
@@ -20,6 +20,9 @@ RELIABLE = Qos()
 LATCHED = Qos(transient_local=True, depth=1)
 SENSOR = Qos(reliable=False, depth=5)
 STREAM = Qos(depth=200)
+
+MOST_MESSAGES, MOST_REQUESTS = 10_000, 1000
+"""That wait to be handled; further ones are dropped, so that memory is bounded."""
 
 Handler = Callable[[Any], Message]
 """What answers a request: it is given the request and returns the response."""
@@ -71,7 +74,8 @@ class Dispatcher:
     in a few others. What callbacks raise is logged and never ends the transport."""
 
     def __init__(self, workers: int = 4):
-        self._queue: queue.Queue[tuple[Callable[[Any], None], bytes, str] | None] = queue.Queue(maxsize=10_000)
+        self._room = threading.Semaphore(MOST_REQUESTS)
+        self._queue: queue.Queue[tuple[Callable[[Any], None], bytes, str] | None] = queue.Queue(maxsize=MOST_MESSAGES)
         self._pool = ThreadPoolExecutor(workers, "memetik service")
         self._thread = threading.Thread(target=self._run, name="memetik messages", daemon=True)
         self._thread.start()
@@ -83,11 +87,14 @@ class Dispatcher:
         try:
             self._queue.put_nowait((callback, data, kind))
         except queue.Full:
-            self._drop(f"a {kind} was dropped: ten thousand messages wait already.")
+            self._drop(f"a {kind} was dropped: {MOST_MESSAGES} messages wait already.")
 
     def request(self, handler: Handler, data: bytes, kind: str, answer: Callable[[Message], None]) -> None:
         """A request for a handler, whose response goes to `answer`."""
-        self._pool.submit(self._respond, handler, data, kind, answer)
+        if self._room.acquire(blocking=False):
+            self._pool.submit(self._respond, handler, data, kind, answer)
+        else:
+            self._drop(f"a {kind} was dropped: {MOST_REQUESTS} requests wait already.")
 
     def later(self, call: Callable[[], None]) -> None:
         """Something that must not keep the receiving thread."""
@@ -110,14 +117,13 @@ class Dispatcher:
 
     def _respond(self, handler: Handler, data: bytes, kind: str, answer: Callable[[Message], None]) -> None:
         try:
-            request = decode(data, kind)
-        except MemetikError as error:
+            answer(handler(decode(data, kind)))
+        except CodecError as error:
             self._drop(f"a {kind} was dropped: {error}")
-            return
-        try:
-            answer(handler(request))
         except Exception:
             logger.exception("a service failed at a %s", kind)
+        finally:
+            self._room.release()
 
     def _drop(self, text: str) -> None:
         self.dropped += 1

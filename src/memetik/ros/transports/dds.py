@@ -6,6 +6,7 @@ their participant and answered in their form.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -26,6 +27,10 @@ from memetik.ros.transports.base import RELIABLE, Dispatcher, Handler, Qos, Tran
 SERVICE_QOS = Qos(depth=1000)
 _DISCOVERY_TOPIC, _DISCOVERY_TYPE = "ros_discovery_info", "rmw_dds_common/msg/ParticipantEntitiesInfo"
 _CYCLONE_HEADER = 16  # bytes of client and number before the body
+_REPLY_READER = 2.0  # seconds until the reader of a client's replies has to be known
+_VENDORS = (wire.VENDOR, wire.FAST_DDS, wire.CYCLONE_DDS)
+
+logger = logging.getLogger(__name__)
 
 
 class DdsTransport:
@@ -50,6 +55,7 @@ class DdsTransport:
             _DISCOVERY_TOPIC, dds_type(_DISCOVERY_TYPE), Qos(transient_local=True, depth=1)
         )
         self._own: list[Writer | Reader] = []
+        self._strangers: set[bytes] = set()
         self._tell()
 
     def publisher(self, topic: str, kind: str, qos: Qos = RELIABLE) -> DdsPublisher:
@@ -73,7 +79,13 @@ class DdsTransport:
         def deliver(sample: Received) -> None:
             if sample.payload is None:
                 return
-            if sample.identity.guid.prefix[:2] == wire.CYCLONE_DDS:
+            vendor = sample.identity.guid.prefix[:2]
+            if vendor not in _VENDORS and vendor not in self._strangers:
+                self._strangers.add(vendor)
+                logger.warning(
+                    "%s is asked by a client of DDS vendor %s, which may not take the reply.", name, vendor.hex(".")
+                )
+            if vendor == wire.CYCLONE_DDS:
                 self._serve_cyclone(sample, writer, handler, service.Request.TYPE)
                 return
             asker = sample.identity.guid if sample.related is None else sample.related.guid
@@ -93,7 +105,13 @@ class DdsTransport:
         identity = payload[4 : 4 + _CYCLONE_HEADER]
 
         def answer(response: Message) -> None:
-            only = frozenset(guid for guid in writer.readers if guid.prefix == prefix)
+            end = time.monotonic() + _REPLY_READER
+            # Its request may overtake the announcement of the reader for the reply.
+            while not (only := frozenset(guid for guid in [*writer.readers] if guid.prefix == prefix)):
+                if time.monotonic() > end:
+                    logger.warning("a client of Cyclone DDS has no reader for replies of %s.", writer.info.topic)
+                    return
+                time.sleep(0.01)
             self.participant.write(writer, HEADER + identity + encode(response)[4:], b"", only)
 
         self._dispatcher.request(handler, payload[:4] + payload[4 + _CYCLONE_HEADER :], kind, answer)
@@ -106,8 +124,8 @@ class DdsTransport:
     def close(self) -> None:
         if not self._closed:
             self._closed = True
-            self._dispatcher.close()
             self.participant.close()
+            self._dispatcher.close()
 
     def __enter__(self) -> DdsTransport:
         return self
