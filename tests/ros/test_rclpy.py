@@ -201,14 +201,21 @@ def test_the_node_serves_over_rclpy_itself(distribution: str, tmp_path: Path):
     assert check_answers(report["answers"], poses) > 0.99
 
 
-def test_discovery_by_multicast_on_a_named_interface(distribution: str, tmp_path: Path):
-    """Two machines, as two namespaces with a cable between them; ROS has its default settings."""
+def test_discovery_by_multicast_on_two_named_interfaces(distribution: str, tmp_path: Path):
+    """Three machines, as namespaces with a cable from the first to each of the others; ROS has its default settings."""
     path, poses = poses_file(tmp_path / "poses.json", 20)
     client = theirs(distribution, f"ik 20 {path} panda_arm panda_hand_tcp")
-    cable = """unshare -n sleep 100 & other=$!; sleep 0.5; export ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET
-        ip link add v0 type veth peer name v1; ip link set v1 netns $other
-        ip addr add 10.7.0.1/24 dev v0; ip link set v0 up
-        nsenter -t $other -n sh -c 'ip link set lo up; ip addr add 10.7.0.2/24 dev v1; ip link set v1 up'"""
-    report = report_of(f"{cable}\n{NODE} --interface v0 & sleep 6; nsenter -t $other -n {client}")
-    assert len(report.get("answers", [])) == 20, report
-    assert check_answers(report["answers"], poses) > 0.99
+    cables = "export ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET\n"
+    for k in (0, 1):
+        cables += f"""unshare -n sleep 200 & other{k}=$!; sleep 0.5
+            ip link add v{k} type veth peer name w{k}; ip link set w{k} netns $other{k}
+            ip addr add 10.7.{k}.1/24 dev v{k}; ip link set v{k} up
+            nsenter -t $other{k} -n sh -c 'ip link set lo up; ip addr add 10.7.{k}.2/24 dev w{k}; ip link set w{k} up'
+            """
+    asked = "; ".join(f"nsenter -t $other{k} -n {client}" for k in (0, 1))
+    done = run(f"{cables}\n{NODE} --interface v0 --interface v1 & sleep 6; {asked}", 180.0)
+    reports = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert len(reports) == 2, done.stderr[-3000:]
+    for report in reports:
+        assert len(report.get("answers", [])) == 20, report
+        assert check_answers(report["answers"], poses) > 0.99
