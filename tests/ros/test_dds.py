@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -16,8 +17,8 @@ from memetik.ros.messages import message_class, service_type
 from memetik.ros.rtps import wire
 from memetik.ros.rtps.discovery import Address, Qos
 from memetik.ros.rtps.participant import Participant
-from memetik.ros.transports import dds
-from memetik.ros.transports.base import LATCHED, STREAM
+from memetik.ros.transports import action, dds
+from memetik.ros.transports.base import LATCHED, STREAM, TransportError
 from memetik.ros.transports.dds import DdsTransport
 
 String = message_class("std_msgs/msg/String")
@@ -109,6 +110,42 @@ def test_a_participant_that_is_silent_is_forgotten_after_its_lease(monkeypatch: 
         gone._closing.set()  # as a process that is killed: no goodbye
         gone._thread.join()
         assert until(lambda: gone.prefix not in stays.participant.participants, 10.0)
+
+
+def test_an_action_is_served_one_goal_at_a_time(pair: tuple[DdsTransport, DdsTransport]):
+    first, second = pair
+    kind, go_on = "moveit_msgs/action/ExecuteTrajectory", threading.Event()
+    result = message_class(f"{kind}_Result")
+
+    def run(goal: Any, cancelled: threading.Event) -> tuple[int, Any]:
+        if goal.controller_names == ["broken"]:
+            raise RuntimeError("it broke")
+        while not go_on.is_set():
+            if cancelled.wait(0.01):
+                return action.CANCELED, result()
+        return action.SUCCEEDED, result(error_code=message_class("moveit_msgs/msg/MoveItErrorCodes")(val=1))
+
+    action.ActionServer(first, "/execute", kind, run)
+    statuses: list[list[int]] = []
+    second.subscribe(
+        "/execute/_action/status", "action_msgs/msg/GoalStatusArray",
+        lambda message: statuses.append([each.status for each in message.status_list]), LATCHED,
+    )  # fmt: skip
+    client = action.ActionClient(second, "/execute", kind)
+    assert client.wait(10.0)
+    goal = message_class(f"{kind}_Goal")
+    held = client.send(goal())
+    with pytest.raises(TransportError, match="refused"):
+        client.send(goal())
+    assert held.cancel().result(10.0).goals_canceling[0].goal_id == held.identifier
+    assert held.result.result(10.0)[0] == action.CANCELED
+    assert held.cancel().result(10.0).return_code == 3
+    broken = client.send(goal(controller_names=["broken"]))
+    assert broken.result.result(10.0)[0] == action.ABORTED
+    go_on.set()
+    status, answer = client.send(goal()).result.result(10.0)
+    assert (status, answer.error_code.val) == (action.SUCCEEDED, 1)
+    assert until(lambda: statuses[-1] == [action.CANCELED, action.ABORTED, action.SUCCEEDED])
 
 
 class Lossy(Participant):

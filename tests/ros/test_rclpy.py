@@ -186,6 +186,25 @@ def test_pymoveit2_gets_what_it_would_get_from_moveit(distribution: str, tmp_pat
     np.testing.assert_allclose([reached[name] for name in arm], q + 0.2, atol=2e-3)
 
 
+def test_pymoveit2_moves_an_arm_through_the_controller(distribution: str):
+    """pymoveit2 plans and executes with memetik, which drives a controller of rclpy."""
+    robot = mk.load_robot("panda")
+    arm, ready = [name for name in robot.joint_names if "finger" not in name], robot.state("ready")
+    start = ",".join(f"{value:.6f}" for value in ready)
+    q = ready[:7] + 0.25
+    goal = ",".join(f"{value:.6f}" for value in q)
+    controller = theirs(distribution, f"controller {','.join(robot.joint_names)} {start}")
+    client = theirs(distribution, f"pymoveit2_moves panda_arm panda_hand_tcp panda_link0 {','.join(arm)} {goal}")
+    report = report_of(f"{controller} & {NODE} --controller arm_controller & sleep 5; {client}", 240.0)
+    assert report["moved"], report
+    assert report["off"] < 2e-3
+    assert report["joints moved"], report
+    np.testing.assert_allclose(report["at"], q, atol=2e-3)
+    assert report["cancelled"], report
+    assert report["from far"] > 0.05
+    assert report["drift"] < 1e-3
+
+
 def empty_scene(folder: Path) -> Path:
     mk.Scene().save(folder / "scene.toml")
     return folder / "scene.toml"

@@ -1,6 +1,7 @@
 """A peer on real rclpy, in an environment of its own: asks and reports one JSON object on its last line.
 
-python peer.py ik CALLS | graph | latched | stream SECONDS | loop SECONDS | decode | noop CALLS | controller | pymoveit2
+python peer.py ik CALLS | graph | latched | stream SECONDS | loop SECONDS | decode | noop CALLS | controller
+| pymoveit2 | pymoveit2_moves
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def main() -> None:
     node = rclpy.create_node(f"peer_{what}")
     parts = {"ik": ask_ik, "graph": look_at_graph, "latched": hear_description, "stream": hear_stream,
              "decode": decode_all, "noop": ask_noop, "serve": serve_noop, "loop": loop, "controller": control,
-             "pymoveit2": ask_pymoveit2}  # fmt: skip
+             "pymoveit2": ask_pymoveit2, "pymoveit2_moves": move_by_pymoveit2}  # fmt: skip
     print(json.dumps(parts[what](node, *rest)), flush=True)
     os._exit(0)  # as a client that dies: no goodbye
 
@@ -95,6 +96,43 @@ def ask_pymoveit2(node: Any, poses: str, group: str, link: str, base: str, joint
     pose = fk.pose if fk is not None and not isinstance(fk, list) else None
     where = [pose.position.x, pose.position.y, pose.position.z] if pose is not None else []
     return {"answers": answers, "fk": where, "to pose": points(to_pose), "to joints": points(to_joints)}
+
+
+def move_by_pymoveit2(node: Any, group: str, link: str, base: str, joints: str, goal: str) -> dict[str, Any]:
+    """Plan and execute as users of pymoveit2 do: there and wait, and on a way that is cancelled."""
+    from pymoveit2 import MoveIt2
+
+    names, q = joints.split(","), [float(value) for value in goal.split(",")]
+    executor = MultiThreadedExecutor(3)
+    executor.add_node(node)
+    threading.Thread(target=executor.spin, daemon=True).start()
+    arm = MoveIt2(node, names, base, link, group)
+    end = time.monotonic() + 30.0
+    while arm.joint_state is None and time.monotonic() < end:
+        time.sleep(0.05)
+
+    def positions() -> list[float]:
+        found = dict(zip(arm.joint_state.name, arm.joint_state.position, strict=True))
+        return [found[name] for name in names]
+
+    pose = arm.compute_fk(q, timeout_sec=20.0).pose
+    moved = arm.move_to_pose(pose=pose, timeout_sec=40.0) and arm.wait_until_executed(timeout_sec=60.0)
+    reached = arm.compute_fk(positions(), timeout_sec=20.0).pose.position
+    off = max(abs(reached.x - pose.position.x), abs(reached.y - pose.position.y), abs(reached.z - pose.position.z))
+    joints_moved = arm.move_to_configuration(q, timeout_sec=40.0) and arm.wait_until_executed(timeout_sec=60.0)
+    at = positions()
+    far = [value - 0.6 for value in q]
+    arm.max_velocity = 0.2
+    arm.move_to_configuration(far, timeout_sec=40.0)
+    time.sleep(1.0)
+    arm.cancel_execution()
+    cancelled = arm.wait_until_executed(timeout_sec=60.0)
+    time.sleep(0.5)
+    stood = positions()
+    time.sleep(0.5)
+    return {"moved": moved, "off": off, "joints moved": joints_moved, "at": at, "cancelled": not cancelled,
+            "from far": max(abs(a - b) for a, b in zip(stood, far, strict=True)),
+            "drift": max(abs(a - b) for a, b in zip(stood, positions(), strict=True))}  # fmt: skip
 
 
 def ask_noop(node: Any, calls: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from memetik.motion.planning.pipeline import plan as plan_motion
 from memetik.robot.robot import Robot, load_robot
 from memetik.ros import conversions
 from memetik.ros.messages import Message, message_class
+from memetik.ros.node.execution import Executor
 from memetik.ros.node.markers import Display
 from memetik.ros.node.planning_scene import FrameOf, apply_object, apply_scene, attach, cloud_points
 from memetik.ros.node.services import Services, only_joints
@@ -83,6 +84,8 @@ class RosNode(AbstractContextManager["RosNode"]):
             self.world, self.link, self._send_step, rate=self.options.rate, margin=self.options.margin,
             group=self.options.group, velocity_scale=self.options.velocity_scale,
         )  # fmt: skip
+        if self.options.controller:
+            Executor(transport, self.world, self.options.controller, self._check_at_rest)
         self._log = _GraphLog(self._rosout, transport.node)
         logging.getLogger("memetik").addHandler(self._log)
 
@@ -147,11 +150,14 @@ class RosNode(AbstractContextManager["RosNode"]):
 
         self._goals.submit(run)
 
+    def _check_at_rest(self) -> None:
+        if self.streamer.active:
+            raise InvalidInputError("the arm follows a stream of targets; it takes goals when it is at rest.")
+
     def _plan_to(self, message: Message, stop: StopFlag) -> None:
         """Plan to a goal and send the trajectory."""
         world = self.world
-        if self.streamer.active:
-            raise InvalidInputError("the arm follows a stream of targets; it takes goals when it is at rest.")
+        self._check_at_rest()
         world.check_heard(self._moving)
         q = world.robot.clip(world.q())
         base = world.robot.pose(world.robot.base, q)

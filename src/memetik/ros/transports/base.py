@@ -24,8 +24,8 @@ STREAM = Qos(depth=200)
 MOST_MESSAGES, MOST_REQUESTS = 10_000, 1000
 """That wait to be handled; further ones are dropped, so that memory is bounded."""
 
-Handler = Callable[[Any], Message]
-"""What answers a request: it is given the request and returns the response."""
+Handler = Callable[[Any], "Message | Future[Message]"]
+"""What answers a request: it is given the request and returns the response, or what will become it."""
 
 
 class TransportError(MemetikError):
@@ -117,7 +117,11 @@ class Dispatcher:
 
     def _respond(self, handler: Handler, data: bytes, kind: str, answer: Callable[[Message], None]) -> None:
         try:
-            answer(handler(decode(data, kind)))
+            response = handler(decode(data, kind))
+            if isinstance(response, Future):
+                response.add_done_callback(lambda done: self._pool.submit(answer, done.result()))
+            else:
+                answer(response)
         except CodecError as error:
             self._drop(f"a {kind} was dropped: {error}")
         except Exception:

@@ -59,7 +59,7 @@ class RclpyTransport:
 
         def serve(request: Any, _: Any) -> Any:
             answer = handler(decode(self._serialize(request), ours.Request.TYPE))
-            return self._deserialize(encode(answer), theirs.Response)
+            return self._deserialize(encode(answer.result() if isinstance(answer, Future) else answer), theirs.Response)
 
         from rclpy.callback_groups import ReentrantCallbackGroup
 
@@ -150,7 +150,7 @@ def _class_of(kind: str) -> Any:
             return getattr(module, name)
         action, _, part = name.partition("_")
         own = getattr(module, action)
-        return getattr(own.Impl, {"FeedbackMessage": "FeedbackMessage"}.get(part, f"{part}Service"))
+        return getattr(own.Impl, part if part == "FeedbackMessage" else f"{part}Service")
     except (ImportError, AttributeError):
         raise TransportError(f"the installation of ROS has no {kind}; install the package ros-...-{package}.") from None
 
