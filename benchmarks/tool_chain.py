@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +167,7 @@ def path(robot: mk.Robot, name: str, surroundings: str, given: argparse.Namespac
 
 def timing(robot: mk.Robot, name: str, surroundings: str, given: argparse.Namespace) -> Iterator[Table]:
     """Random paths of ten configurations, each within 10 degrees of the one before."""
-    for method in given.timing or ["blends", "spline", "toppra", "ruckig"]:
+    for method in given.timing or ["smooth", "blends", "spline", "toppra", "ruckig"]:
         table = Table("timing", surroundings, name, method)
         rng = np.random.default_rng([given.rng, 3])
         for _ in range(given.cases):
@@ -193,22 +193,23 @@ def chain(
     """From the middle of the ranges to a pose above the base plate, run under physics; the tool's true pose counts."""
     start = np.array(robot.neutral)
     simulation = Simulation(robot, q=start)
-    for method in given.timing or ["blends"]:
-        for planner in given.planner or ["rrtconnect"]:
-            table = Table("chain", surroundings, name, f"memetic, {planner}, {method}")
-            rng = np.random.default_rng([given.rng, 4])
-            for case in range(given.cases):
-                scene, known = _goal(robot, surroundings, rng, start, ABOVE, width)
-                pose = robot.pose(robot.tip, known)
-                options = {"planner": planner, "timing": method, "ik_timeout": given.timeout, "path_timeout": 10.0}
-                block = []
-                for call in range(given.calls):
-                    begin = time.perf_counter()
-                    rng_number = 1000 * case + call
-                    found = mk.plan(robot, [mk.Pose(robot.tip, pose)], scene, start, rng=rng_number, **options)
-                    block.append(_run(robot, simulation, found, scene, pose, time.perf_counter() - begin))
-                table.add(robot, known, block)
-            yield table
+    stages = product(given.ik or ["memetic"], given.planner or ["rrtconnect"], given.timing or ["smooth"])
+    for method, planner, timed in stages:
+        table = Table("chain", surroundings, name, f"{method}, {planner}, {timed}")
+        rng = np.random.default_rng([given.rng, 4])
+        for case in range(given.cases):
+            scene, known = _goal(robot, surroundings, rng, start, ABOVE, width)
+            pose = robot.pose(robot.tip, known)
+            options = {"planner": planner, "timing": timed, "ik_timeout": given.timeout, "path_timeout": 10.0}
+            block = []
+            for call in range(given.calls):
+                begin = time.perf_counter()
+                rng_number = 1000 * case + call
+                goal = [mk.Pose(robot.tip, pose)]
+                found = mk.plan(robot, goal, scene, start, method=method, rng=rng_number, **options)
+                block.append(_run(robot, simulation, found, scene, pose, time.perf_counter() - begin))
+            table.add(robot, known, block)
+        yield table
 
 
 STAGES = {"ik": ik, "path": path, "timing": timing, "chain": chain}

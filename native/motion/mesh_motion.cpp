@@ -12,6 +12,68 @@ namespace {
 constexpr int kCoarse = 2;    // depths at which balls and hulls alone are looked at
 constexpr int kLookFrom = 3;  // halvings after which middles are looked at for themselves
 
+// A motion over time, measured by how far its joints go, so that equal parts of it are about equally hard to prove.
+class MeasuredMotion {
+ public:
+  explicit MeasuredMotion(const PolynomialPieces &motion)
+      : motion_(motion),
+        times_(motion.pieces + 1),
+        measure_(motion.pieces + 1),
+        speeds_(motion.pieces * motion.columns) {
+    std::vector<double> lowest(speeds_.size());
+    polynomial_ranges(motion, 1, 1, lowest.data(), speeds_.data());
+    for (size_t i = 0; i < speeds_.size(); ++i) speeds_[i] = std::max(-lowest[i], speeds_[i]) * (1 + 1e-9);
+    for (size_t n = 0; n < motion.pieces; ++n) {
+      double square = 0;
+      for (size_t k = 0; k < motion.columns; ++k)
+        square += speeds_[n * motion.columns + k] * speeds_[n * motion.columns + k];
+      times_[n + 1] = times_[n] + motion.spans[n];
+      measure_[n + 1] = measure_[n] + motion.spans[n] * (std::sqrt(square) + 1e-6);
+    }
+  }
+
+  double length() const { return measure_.back(); }
+
+  // The configuration in the middle of the part from low to high, of 1, and how far the others of the part may be.
+  void place(double low, double high, double *q, double *spread) const {
+    const double from = time_at(low), to = time_at(high), middle = time_at(0.5 * (low + high));
+    const size_t columns = motion_.columns, piece = piece_at(times_, middle);
+    for (size_t k = 0; k < columns; ++k) {
+      double value = 0;
+      for (size_t p = motion_.powers; p-- > 0;)
+        value = value * (middle - times_[piece]) + motion_.coefficients[(piece * motion_.powers + p) * columns + k];
+      q[k] = value;
+    }
+    std::vector<double> &before = before_, &after = after_;
+    before.assign(columns, 0.0), after.assign(columns, 0.0);
+    for (size_t n = piece_at(times_, from); n < motion_.pieces && times_[n] <= to; ++n) {
+      const double earlier = std::max(0.0, std::min(times_[n + 1], middle) - std::max(times_[n], from)),
+                   later = std::max(0.0, std::min(times_[n + 1], to) - std::max(times_[n], middle));
+      for (size_t k = 0; k < columns; ++k) {
+        before[k] += earlier * speeds_[n * columns + k];
+        after[k] += later * speeds_[n * columns + k];
+      }
+    }
+    for (size_t k = 0; k < columns; ++k) spread[k] = std::max(before[k], after[k]) * (1 + 1e-9) + 1e-12;
+  }
+
+ private:
+  static size_t piece_at(const std::vector<double> &starts, double value) {
+    const auto after = std::upper_bound(starts.begin() + 1, starts.end() - 1, value);
+    return size_t(after - starts.begin()) - 1;
+  }
+  double time_at(double share) const {
+    const double wanted = share * length();
+    const size_t n = piece_at(measure_, wanted);
+    const double part = (wanted - measure_[n]) / (measure_[n + 1] - measure_[n]);
+    return times_[n] + std::clamp(part, 0.0, 1.0) * motion_.spans[n];
+  }
+
+  const PolynomialPieces &motion_;
+  std::vector<double> times_, measure_, speeds_;
+  mutable std::vector<double> before_, after_;
+};
+
 }  // namespace
 
 MeshMotion::MeshMotion(std::unique_ptr<MeshChecker> checker, std::unique_ptr<MeshChecker> wide,
@@ -178,6 +240,16 @@ void MeshMotion::prove_curves(const double *corners, size_t count, uint8_t *out)
         }
       },
       out);
+}
+
+bool MeshMotion::is_motion_proved(const PolynomialPieces &motion) {
+  const MeasuredMotion measured(motion);
+  const double length = measured.length();
+  uint8_t proved = 0;
+  prove(
+      &length, 1,
+      [&](int, double low, double high, double *q, double *spread) { measured.place(low, high, q, spread); }, &proved);
+  return proved != 0;
 }
 
 }  // namespace memetik

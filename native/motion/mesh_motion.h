@@ -7,6 +7,7 @@
 #include "collision/mesh_checker.h"
 #include "motion/curve_query.h"
 #include "motion/motion_query.h"
+#include "motion/polynomial_ranges.h"
 
 namespace memetik {
 
@@ -47,6 +48,8 @@ class MeshMotion final : public MotionQuery, public CurveQuery {
   bool is_edge_proved(const double *a, const double *b) override;
   void prove_edges(const double *points, size_t count, size_t stride, uint8_t *out) override;
   void prove_curves(const double *corners, size_t count, uint8_t *out) override;
+  // Whether a motion over time is proved free, its columns being those of q.
+  bool is_motion_proved(const PolynomialPieces &motion);
 
  private:
   // A part of a curve that is not proved yet: number of the curve, middle and half of the length, of the whole 1; and

@@ -13,6 +13,7 @@
 #include "python/gil.h"
 #include "python/held_goals.h"
 #include "python/interruption.h"
+#include "python/pieces.h"
 
 using namespace nb::literals;
 
@@ -141,6 +142,28 @@ Array blends(const MeshMotionModel &model, Rows points, Rows scale, double large
   return to_array(lengths.data(), {lengths.size()});
 }
 
+bool is_motion_proved(const MeshMotionModel &model, Rows coefficients, Rows spans) {
+  const PolynomialPieces pieces = polynomial_pieces(coefficients, spans);
+  if (pieces.columns != model.dof()) throw std::invalid_argument("coefficients have one column per joint.");
+  if (pieces.pieces == 0 || pieces.powers == 0) throw std::invalid_argument("a motion has at least one piece.");
+  for (size_t n = 0; n < pieces.pieces; ++n)
+    if (!(spans.data()[n] > 0)) throw std::invalid_argument("spans must be positive.");
+  check_finite(coefficients.data(), coefficients.size(), "coefficients");
+  check_finite(spans.data(), spans.size(), "spans");
+  const ReleasedGil released;
+  // What is not proved soon is not worth a longer look: there are other motions.
+  MeshMotionOptions options;
+  options.depth = 9, options.most_intervals = 2000;
+  MeshMotion motion{model.mesh->checker(), nullptr, options};
+  std::vector<uint8_t> moving(pieces.columns);
+  for (size_t i = 0; i < coefficients.size(); ++i) {
+    const size_t k = i % pieces.columns, power = i / pieces.columns % pieces.powers;
+    moving[k] |= uint8_t(power == 0 ? coefficients.data()[i] != coefficients.data()[k] : coefficients.data()[i] != 0);
+  }
+  motion.hold(coefficients.data(), moving);
+  return motion.is_motion_proved(pieces);
+}
+
 }  // namespace
 
 void bind_mesh_motion(nb::module_ &m) {
@@ -157,6 +180,8 @@ void bind_mesh_motion(nb::module_ &m) {
       .def("shorten_path", &shorten, "request"_a, "A shorter path (points, dof), proved.")
       .def("states", &states, "q"_a, "spread"_a, "out"_a, "The MotionState of each configuration.")
       .def("is_edge_proved", &is_edge_proved, "a"_a, "b"_a, "Whether the straight motion is proved free.")
+      .def("is_motion_proved", &is_motion_proved, "coefficients"_a, "spans"_a,
+           "Whether a motion over time, polynomials (pieces, powers, dof), is proved free.")
       .def("blends", &blends, "points"_a, "scale"_a, "largest"_a,
            "Per point the length of a curve that may replace the corner, in the measure max scale |dq|.");
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <tuple>
 
+#include "motion/averaged.h"
 #include "motion/planner.h"
 #include "motion/polynomial_ranges.h"
 #include "motion/timing.h"
@@ -17,6 +18,7 @@
 #include "python/fields.h"
 #include "python/held_goals.h"
 #include "python/interruption.h"
+#include "python/pieces.h"
 
 using namespace nb::literals;
 
@@ -81,18 +83,25 @@ std::tuple<Array, Array> time_points(const TimingProblem &problem, const TimingR
 }
 
 std::tuple<Array, Array> ranges_of(Rows coefficients, Rows spans, int order, int halvings) {
-  if (coefficients.ndim() != 3) throw std::invalid_argument("coefficients are (pieces, powers, columns).");
-  const PolynomialPieces pieces{coefficients.data(), spans.data(), coefficients.shape(0), coefficients.shape(1),
-                                coefficients.shape(2)};
-  check_shape(spans, "spans", {pieces.pieces});
-  if (pieces.powers > kMostPowers)
-    throw std::invalid_argument("polynomials have at most " + std::to_string(kMostPowers) + " coefficients.");
+  const PolynomialPieces pieces = polynomial_pieces(coefficients, spans);
   if (order < 0 || halvings < 0 || halvings > 12)
     throw std::invalid_argument("order must not be negative, and halvings from 0 to 12.");
   std::vector<double> low(pieces.pieces * pieces.columns), high(low.size());
   polynomial_ranges(pieces, size_t(order), halvings, low.data(), high.data());
   return {to_array(low.data(), {pieces.pieces, pieces.columns}),
           to_array(high.data(), {pieces.pieces, pieces.columns})};
+}
+
+std::tuple<Array, Array> averaged_over(Rows coefficients, Rows spans, double window) {
+  const PolynomialPieces pieces = polynomial_pieces(coefficients, spans);
+  AveragedMotion result;
+  {
+    const ReleasedGil released;
+    result = averaged(pieces, window);
+  }
+  const size_t count = result.times.size();
+  return {to_array(result.times.data(), {count}),
+          to_array(result.coefficients.data(), {count - 1, pieces.powers + 1, pieces.columns})};
 }
 
 std::tuple<Array, Array, Array, Array> grid_of(const TimingProblem &problem) {
@@ -136,6 +145,8 @@ void bind_motion(nb::module_ &m) {
         "(times, coefficients) of the fastest motion along a path with blended corners.");
   m.def("polynomial_ranges", &ranges_of, "coefficients"_a, "spans"_a, "order"_a, "halvings"_a,
         "(low, high) (pieces, columns): proved bounds of a derivative over each piece's span.");
+  m.def("averaged", &averaged_over, "coefficients"_a, "spans"_a, "window"_a,
+        "(times, coefficients) of the moving average of a motion that rests before and after.");
   m.def("timing_grid", &grid_of, "problem"_a,
         "(s, q, dq/ds, d2q/ds2 per interval) at the points where `time_path` takes rows.");
 }

@@ -18,7 +18,7 @@ import memetik as mk
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 BACK, SIDE = (2.6, -1.2, 1.4, -1.7, -1.5, 0.3), (0.4, -2.2, 1.2, -0.6, -1.5, 0.0)
 TURNED = np.array([1.5, 0.7, 0.2, -1.2, 0.1, 0.8, 0.3])
-PATIENT = {"ik_timeout": 60.0, "path_timeout": 20.0, "timing_timeout": 120.0}
+PATIENT = {"timing": "blends", "ik_timeout": 60.0, "path_timeout": 20.0, "timing_timeout": 120.0}
 
 
 def of_plan(plan: Any) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def plan_panda(**options: Any) -> dict[str, Any]:
     arm = robot("panda")
     goal = mk.transform((0.35, 0.45, 0.5), rpy=(3.14, 0.0, 0.0))
     start = arm.q({"panda_joint1": -1.2})
-    return of_plan(mk.plan(arm, [mk.Pose(arm.tip, goal)], scene=wall(), start=start, **PATIENT, **options))
+    return of_plan(mk.plan(arm, [mk.Pose(arm.tip, goal)], scene=wall(), start=start, **(PATIENT | options)))
 
 
 def plan_between(name: str, start: Any, goal: Any, **options: Any) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def follow(path: Callable[[np.ndarray], Any], **options: Any) -> dict[str, Any]:
     """The tip of the panda on a curve from where it is."""
     arm = robot("panda:panda_arm")
     pose = arm.pose(arm.tip, READY)
-    plan = mk.follow(arm, path(pose), start=READY, **options)
+    plan = mk.follow(arm, path(pose), start=READY, timing="blends", **options)
     return {**of_plan(plan), "fraction": float(plan.fraction)}
 
 

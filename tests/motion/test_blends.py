@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,11 +12,14 @@ from hypothesis import strategies as st
 import memetik as mk
 from memetik.motion.planning.free_space import CheckerSpace, space_for
 from memetik.motion.planning.proofs import certify
+from memetik.motion.timing import timing
 from memetik.motion.timing.limits import MotionLimits
-from memetik.motion.timing.timing import TimingError, exceeding, time_path
+from memetik.motion.timing.timing import TimingError, exceeding
 
 BALL = 0.05
 """Radius of the ball that the gantry carries, metres."""
+
+time_path = partial(timing.time_path, method="blends")
 
 CORNER = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
 INSIDE = np.array([0.86, 0.14])

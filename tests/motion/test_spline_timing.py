@@ -148,9 +148,9 @@ def test_a_spline_that_swings_beyond_a_position_limit_gets_more_points(method, g
 def test_all_methods_agree_on_the_time_of_a_straight_motion(ur5):
     """From rest to rest on a line the optimum is a trapezoid; splines and limits of the jerk cost a little."""
     points = np.stack([np.zeros(6), np.array([1.0, -0.5, 0.8, 0.2, -1.2, 0.6])])
-    least = time_path(ur5, points).duration
+    least = time_path(ur5, points, method="blends").duration
     found = {method: time_path(ur5, points, method=method).duration for method in METHODS}
     assert found["toppra"] == pytest.approx(least, rel=0.03)
-    assert least <= found["ruckig"] < 1.5 * least
+    assert least <= found["ruckig"] <= found["smooth"] < 1.5 * least
     assert least <= found["spline"] < 1.5 * least
     assert isinstance(time_path(ur5, points), mk.Trajectory)

@@ -41,7 +41,7 @@ class PlanOptions(GoalOptions):
     margin: float = option(0.0, "Clearance in metres.")
     method: str = option("memetic", "The method of inverse kinematics.")
     planner: list[str] = option(["rrtconnect"], "rrtconnect, sbl, ompl:NAME; repeatable, tried in order.")
-    timing: str = option("blends", "blends, toppra, spline or ruckig.")
+    timing: str = option("smooth", "smooth, blends, toppra, spline or ruckig.")
     path_timeout: float = option(2.0, "Seconds for the path.")
     velocity_scale: float = option(1.0, "Share of the velocity limits.")
     acceleration_scale: float = option(1.0, "Share of the acceleration limits.")

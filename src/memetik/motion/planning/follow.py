@@ -64,7 +64,7 @@ def follow(
     position_deviation: float = POSITION_DEVIATION,
     rotation_deviation: float = ROTATION_DEVIATION,
     tool_speed: float | None = None,
-    timing: str = "blends",
+    timing: str = "smooth",
     limits: MotionLimits | None = None,
     self_collision: bool = True,
     margin: float = 0.0,

@@ -104,7 +104,7 @@ class Planner:
         candidates: int = 6,
         method: MethodLike = "memetic",
         planner: str | Sequence[str] = "rrtconnect",
-        timing: str = "blends",
+        timing: str = "smooth",
         ik_timeout: float = 0.1,
         path_timeout: float = 2.0,
         timing_timeout: float = 2.0,

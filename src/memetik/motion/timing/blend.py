@@ -7,6 +7,10 @@ have constant second derivatives, limits hold between grid points too.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from memetik import _core
@@ -15,6 +19,9 @@ from memetik.motion.planning.proofs import certify
 from memetik.motion.timing.timing import TimingError, TimingRequest, exceeding
 from memetik.motion.timing.trajectory import Trajectory
 
+if TYPE_CHECKING:
+    from memetik.motion.timing.limits import MotionLimits
+
 LARGEST_SHARE = 0.5
 """Of the shorter segment that a blend may take."""
 
@@ -22,29 +29,63 @@ DENSITY = 120
 """Grid intervals over the whole path, about; paths with many points get more."""
 
 
-def blend_timing(request: TimingRequest, largest_share: float = LARGEST_SHARE) -> Trajectory:
+def blend_timing(request: TimingRequest) -> Trajectory:
     """The fastest trajectory along the path with blended corners."""
-    limits = request.limits
-    points = np.ascontiguousarray(request.points)
-    scale = np.ascontiguousarray(1.0 / limits.velocity)
-    lengths = _lengths(request, points, scale, largest_share)
-    if request.deviation is not None and len(points) > 2:
-        lengths[1:-1] = np.minimum(lengths[1:-1], _most_lengths(request, points, scale))
-    problem = _core.TimingProblem(
-        points=points,
-        lengths=lengths,
-        velocity=limits.velocity,
-        acceleration=limits.acceleration,
-        scale=scale,
-        density=max(DENSITY, 6 * len(points)),
-    )
-    if limits.effort is None and request.tool_speed is None:
-        return _timed(request, problem)
-    grid = _core.timing_grid(problem)
-    tool = _tool_rows(request, *grid[1:3])
-    if limits.effort is None:
-        return _timed(request, problem, *tool)
-    return _within_torques(request, problem, grid, tool)
+    return BlendedPath.of(request).timed(request.limits)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlendedPath:
+    """A path with blended corners, to be timed under any accelerations.
+
+    points (N, dof); lengths (N,): what a blend takes of both its segments, in seconds at full velocity.
+    """
+
+    request: TimingRequest
+    points: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def of(cls, request: TimingRequest) -> BlendedPath:
+        """With blends as large as free space and the request's deviation let them be."""
+        points, scale = np.ascontiguousarray(request.points), 1.0 / request.limits.velocity
+        lengths = _lengths(request, points, np.ascontiguousarray(scale), LARGEST_SHARE)
+        if request.deviation is not None and len(points) > 2:
+            lengths[1:-1] = np.minimum(lengths[1:-1], _most_lengths(request, points, scale))
+        return cls(request, points, lengths)
+
+    def shrunk(self, share: float) -> BlendedPath:
+        """With smaller blends."""
+        return replace(self, lengths=share * self.lengths)
+
+    def split(self, corners: np.ndarray) -> list[BlendedPath]:
+        """The parts between some of its points, where the arm stops."""
+        ends = [0, *(int(corner) for corner in corners), len(self.points) - 1]
+        return [
+            replace(
+                self, points=self.points[a : b + 1], lengths=np.concatenate([[0.0], self.lengths[a + 1 : b], [0.0]])
+            )
+            for a, b in pairwise(ends)
+        ]
+
+    def timed(self, limits: MotionLimits) -> Trajectory:
+        """The fastest trajectory along it. limits: those of the request, but for the accelerations."""
+        request = replace(self.request, limits=limits)
+        problem = _core.TimingProblem(
+            points=self.points,
+            lengths=self.lengths,
+            velocity=limits.velocity,
+            acceleration=np.ascontiguousarray(limits.acceleration),
+            scale=np.ascontiguousarray(1.0 / limits.velocity),
+            density=max(DENSITY, 6 * len(self.points)),
+        )
+        if limits.effort is None and request.tool_speed is None:
+            return _timed(request, problem)
+        grid = _core.timing_grid(problem)
+        tool = _tool_rows(request, *grid[1:3])
+        if limits.effort is None:
+            return _timed(request, problem, *tool)
+        return _within_torques(request, problem, grid, tool)
 
 
 def _timed(request: TimingRequest, problem: _core.TimingProblem, *rows: np.ndarray) -> Trajectory:

@@ -2,6 +2,7 @@
 
 | method | the path's corners | limits |
 |---|---|---|
+| "smooth" | as "blends", a little rounder | the same, and the jerk |
 | "blends" | parabolas, as large as free space lets them be | time-optimal under velocity, acceleration and torque |
 | "toppra" | a cubic spline through the points | the same, by the package toppra, then stretched |
 | "spline" | a cubic spline through the points | velocity and acceleration, by stretching intervals |
@@ -31,7 +32,7 @@ from memetik.motion.timing.trajectory import Trajectory
 from memetik.robot.loop_motion import loop_follower
 from memetik.robot.robot import Robot
 
-METHODS = ("blends", "toppra", "spline", "ruckig")
+METHODS = ("smooth", "blends", "toppra", "spline", "ruckig")
 
 SLACK = 1e-6
 """By which share a proved bound may exceed a limit: rounding."""
@@ -66,7 +67,7 @@ def time_path(
     robot: Robot,
     points: ArrayLike,
     *,
-    method: str = "blends",
+    method: str = "smooth",
     limits: MotionLimits | None = None,
     space: OpenSpace | None = None,
     start_velocity: ArrayLike | None = None,
@@ -79,8 +80,9 @@ def time_path(
 
     space           what the trajectory must not leave: where a method's curves leave the path's straight segments they
                     are made smaller, or points added, until they are proved free.
-    tool_speed      (link, metres per second): what the link's origin must not exceed; for "blends".
-    deviation       (link, metres): by what blends may take the link's origin off the corners of the path, about.
+    tool_speed      (link, metres per second): what the link's origin must not exceed; for "smooth" and "blends".
+    deviation       (link, metres): by what blends may take the link's origin off the corners of the path, about; and
+                    "smooth" off what blends do.
     start_velocity, end_velocity   (dof,) joint velocities, zero by default; for "ruckig".
     Raises TimingError where the path cannot be followed.
     """
@@ -93,8 +95,8 @@ def time_path(
     request = TimingRequest(robot, rows, limits, space, start, end, deadline, tool_speed, deviation)
     if not request.at_rest and method != "ruckig":
         raise InvalidInputError(f"method {method!r} starts and ends at rest; velocities at the ends need 'ruckig'.")
-    if tool_speed is not None and method != "blends":
-        raise InvalidInputError(f"method {method!r} does not limit the tool's speed; 'blends' does.")
+    if tool_speed is not None and method not in ("smooth", "blends"):
+        raise InvalidInputError(f"method {method!r} does not limit the tool's speed; 'smooth' and 'blends' do.")
     if len(rows) == 1 and request.at_rest:
         return Trajectory.resting(robot.joint_names, rows[0])
     trajectory = _made(request, chosen)
@@ -112,8 +114,9 @@ def time_path(
 
 
 def _made(request: TimingRequest, method: Callable[[TimingRequest], Trajectory]) -> Trajectory:
-    """By a method; where closed loops move, with the passive joints closed at all times, and proved free so; where
-    goals are held, with as many points as they need."""
+    """By a method. Where closed loops move, with the passive joints closed at all times, and proved free so; where
+    goals are held, with as many points as they need; in both cases by "blends" instead of "smooth"."""
+    smooth, blends = _method("smooth"), _method("blends")
     if isinstance(request.space, HeldSpace):
         if method is _method("ruckig"):
             raise InvalidInputError(
@@ -121,11 +124,13 @@ def _made(request: TimingRequest, method: Callable[[TimingRequest], Trajectory])
             )
         from memetik.motion.timing.held_timing import held_timing
 
+        method = blends if method is smooth else method
         return held_timing(request, request.space, method)
     follower, space = loop_follower(request.robot), without_loops(request.space)
     request = replace(request, space=space)
     if follower is None or not follower.moves_loops(request.points):
         return method(request)
+    method = blends if method is smooth else method
     open_request = replace(request, space=None)
     problem = ""
     # Blends leave the motions that the path was found by; with a stop at each corner the trajectory keeps to them.
@@ -241,7 +246,9 @@ def _beyond(trajectory: Trajectory, robot: Robot) -> str | None:
 
 def _method(name: str) -> Callable[[TimingRequest], Trajectory]:
     """A method by its name. What it imports is imported here, before the clock starts."""
-    if name == "blends":
+    if name == "smooth":
+        from memetik.motion.timing.smooth import smooth_timing as method
+    elif name == "blends":
         from memetik.motion.timing.blend import blend_timing as method
     elif name == "toppra":
         from memetik.motion.timing.toppra import load_toppra
