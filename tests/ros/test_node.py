@@ -20,6 +20,7 @@ from memetik.ros import conversions
 from memetik.ros.messages import message_class, service_type
 from memetik.ros.node.node import NodeOptions, RosNode
 from memetik.ros.node.services import Services
+from memetik.ros.node.streaming import Streamer
 from memetik.ros.node.world import ErrorCodes, World
 from memetik.ros.transports.base import LATCHED
 from memetik.ros.transports.choice import open_transport
@@ -388,6 +389,22 @@ def test_an_arm_is_moved_from_where_it_is_and_by_one_at_a_time(robot: mk.Robot, 
         sent = transport.published["/memetik/joint_trajectory"]
         send("/memetik/goal", 0.1)
         assert until(lambda: transport.published["/memetik/joint_trajectory"] == sent + 1)
+
+
+def test_the_target_of_a_twist_does_not_run_away_from_an_arm_that_is_held(robot: mk.Robot):
+    streamer = Streamer(World(robot), LINK, lambda _: None)
+    streamer._begin = lambda: None  # type: ignore[method-assign]
+    twist = message_class("geometry_msgs/msg/TwistStamped")()
+    twist.twist.linear.x, twist.twist.angular.z = 0.5, 1.0
+    reached = robot.pose(LINK, robot.state("ready"))
+    followed = reached
+    for _ in range(200):
+        streamer.take_twist(twist)
+        followed = streamer._wanted(followed, reached, 0.01)
+    np.testing.assert_allclose(followed[:3, 3] - reached[:3, 3], [0.05, 0.0, 0.0], atol=1e-12)
+    c, s = np.cos(0.2), np.sin(0.2)
+    turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    np.testing.assert_allclose(followed[:3, :3], turn @ reached[:3, :3], atol=1e-9)
 
 
 def test_unknown_transports_and_missing_descriptions_are_named(robot: mk.Robot):

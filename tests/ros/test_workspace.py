@@ -6,11 +6,12 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+import sysconfig
 from pathlib import Path
 
 import numpy as np
 import pytest
-from namespaces import DISTRIBUTIONS, ROOT, environment, reason_to_skip, run
+from namespaces import DISTRIBUTIONS, ROOT, environment, reason_to_skip, run, theirs
 from test_rclpy import check_answers, poses_file
 
 import memetik as mk
@@ -42,6 +43,19 @@ def test_parameters_become_the_arguments_of_the_node(distribution: str):
     assert given["--controller"] == "arm"
     assert given["--velocity-scale"] == "1.0"
     assert "--scene" not in given
+
+
+def test_names_of_the_node_are_remapped_as_ros_does(distribution: str):
+    here = sysconfig.get_paths()["purelib"]
+    code = f"import site, sys; site.addsitedir({here!r}); sys.path.insert(0, {str(PACKAGES / 'memetik_ros')!r}); "
+    code += "import memetik_ros.node as n; n.main()"
+    words = "--ros-args -p robot:=panda -r __node:=arm_ik -r /compute_ik:=/arm/compute_ik"
+    node = f"{environment(distribution) / 'bin' / 'python'} -c {shlex.quote(code)} {words}"
+    done = run(f"{node} & sleep 6; {theirs(distribution, 'graph')}")
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert "arm_ik" in report["nodes"], done.stderr[-3000:]
+    assert "/arm/compute_ik" in report["services"]
+    assert "/arm_ik/goal" in report["topics"]
 
 
 PROGRAM = r"""

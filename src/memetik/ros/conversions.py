@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ Duration = message_class("builtin_interfaces/msg/Duration")
 Header = message_class("std_msgs/msg/Header")
 Pose = message_class("geometry_msgs/msg/Pose")
 PoseStamped = message_class("geometry_msgs/msg/PoseStamped")
-Transform = message_class("geometry_msgs/msg/Transform")
 JointState = message_class("sensor_msgs/msg/JointState")
 JointTrajectory = message_class("trajectory_msgs/msg/JointTrajectory")
 JointTrajectoryPoint = message_class("trajectory_msgs/msg/JointTrajectoryPoint")
@@ -74,23 +73,13 @@ def _matrix(position: Sequence[float], quaternion: Sequence[float]) -> np.ndarra
 
 def pose_message(matrix: np.ndarray) -> Any:
     """A (4, 4) pose as geometry_msgs/Pose."""
-    message = Pose()
-    _fill(message.position, message.orientation, matrix)
-    return message
-
-
-def transform_message(matrix: np.ndarray) -> Any:
-    """A (4, 4) pose as geometry_msgs/Transform."""
-    message = Transform()
-    _fill(message.translation, message.rotation, matrix)
-    return message
-
-
-def _fill(position: Any, orientation: Any, matrix: np.ndarray) -> None:
     from scipy.spatial.transform import Rotation
 
-    position.x, position.y, position.z = matrix[:3, 3].tolist()
-    orientation.x, orientation.y, orientation.z, orientation.w = Rotation.from_matrix(matrix[:3, :3]).as_quat().tolist()
+    message = Pose()
+    p, o = message.position, message.orientation
+    p.x, p.y, p.z = matrix[:3, 3].tolist()
+    o.x, o.y, o.z, o.w = Rotation.from_matrix(matrix[:3, :3]).as_quat().tolist()
+    return message
 
 
 def joint_state(names: Sequence[str], q: np.ndarray, velocity: np.ndarray | None = None, nanoseconds: int = 0) -> Any:
@@ -139,8 +128,3 @@ def trajectory_of(message: Message) -> Trajectory:
             break
         given.append(rows)
     return Trajectory.from_points(message.joint_names, times, *given)
-
-
-def configuration(names: Sequence[str], values: Mapping[str, float], default: np.ndarray) -> np.ndarray:
-    """The configuration of the joints `names`: `values` where they are given, else those of `default`."""
-    return np.array([values.get(name, float(old)) for name, old in zip(names, default, strict=True)])

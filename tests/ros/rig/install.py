@@ -43,8 +43,10 @@ def main() -> None:
     subprocess.run([str(python), "-m", "pip", "install", "--quiet", *wheels, *tools], check=True)
     mend_paths(root)
     for package, needs in BUILT.items():
-        if not (root / "share" / package / "cmake").is_dir():
+        built = root / "interfaces" / f"{package}.txt"
+        if not built.exists() or built.read_text() != interfaces(package):
             build(package, needs, root)
+            built.write_text(interfaces(package))
     (root / "installed").write_text("ok\n")
 
 
@@ -59,17 +61,18 @@ def mend_paths(root: Path) -> None:
             file.write_text(mended)
 
 
-def further(package: str) -> str:
-    """Interfaces that memetik does not speak but clients of the tests import, such as pymoveit2."""
+def interfaces(package: str) -> str:
+    """Its interfaces that memetik speaks, and those that clients of the tests import, such as pymoveit2."""
     parts = re.split(r"(?m)^package (\w+)\n", Path(__file__).with_name("client_interfaces.txt").read_text())
-    return "\n" + dict(zip(parts[1::2], parts[2::2], strict=True)).get(package, "")
+    further = dict(zip(parts[1::2], parts[2::2], strict=True)).get(package, "")
+    return (INTERFACES / f"{package}.txt").read_text() + "\n" + further
 
 
 def build(package: str, needs: tuple[str, ...], root: Path) -> None:
     """Generate and compile one interface package."""
     source = root / "interfaces" / package
     names: list[str] = []
-    parts = re.split(r"(?m)^(msg|srv|action) (\w+)\n", (INTERFACES / f"{package}.txt").read_text() + further(package))
+    parts = re.split(r"(?m)^(msg|srv|action) (\w+)\n", interfaces(package))
     for kind, name, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
         (source / kind).mkdir(parents=True, exist_ok=True)
         (source / kind / f"{name}.{kind}").write_text(text)

@@ -1,7 +1,7 @@
 // A kinematics plug-in for MoveIt 2 over libmemetik. The tree is filled from MoveIt's own RobotModel.
 //
 // Not compiled here: neither MoveIt nor rclcpp is to be had as a package outside a ROS installation. What does not need
-// them is in group_solver.cpp, which is compiled and tested (tests/ros/test_moveit_solver.py).
+// them is in group_solver.cpp, which is compiled and tested (tests/ros/test_workspace.py).
 #include <moveit/kinematics_base/kinematics_base.h>
 #include <moveit/robot_model/robot_model.h>
 

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 from memetik.errors import UnknownNameError
-from memetik.ros.messages.definitions import Definition, Field, catalogue, definitions
+from memetik.ros.messages.definitions import Definition, Field, definitions
 
 OCTETS = ("uint8", "byte", "char")
 
@@ -74,14 +74,6 @@ def service_type(name: str) -> ServiceType:
         known = [each.removesuffix("_Request") for each in definitions() if each.endswith("_Request")]
         raise UnknownNameError("service type", name, "memetik's interfaces", known)
     return ServiceType(name, message_class(f"{name}_Request"), message_class(f"{name}_Response"))
-
-
-def interface_text(name: str) -> str:
-    """The text of a .msg, .srv or .action file, by its full name."""
-    try:
-        return catalogue()[name]
-    except KeyError:
-        raise UnknownNameError("interface", name, "memetik's interfaces", catalogue()) from None
 
 
 def _default(each: Field) -> Callable[[], Any]:

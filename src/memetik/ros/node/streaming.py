@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from memetik.errors import MemetikError
-from memetik.geometry.transforms import transform
 from memetik.goals.pose import Pose
 from memetik.ros.conversions import pose_matrix
 from memetik.ros.messages import Message
@@ -28,6 +28,9 @@ SILENCE = 0.25
 """Seconds without a new twist after which the arm comes to rest."""
 
 
+MOST_AHEAD = (0.05, 0.2)
+"""Metres and radians by which a twist's target runs ahead of an arm that is held back, which would follow it long after
+the stick is let go."""
 REST = 1e-3
 """Radians or metres per second below which a joint rests."""
 IDLE = 1.0
@@ -55,9 +58,6 @@ class Streamer:
         self._twist_time, self._target_time = -1.0, -np.inf
         self._lock, self._closing = threading.Lock(), threading.Event()
         self._thread: threading.Thread | None = None
-        self.periods = 0
-        self.late = 0
-        """Periods that began later than they should by more than their length."""
 
     def take_pose(self, message: Message) -> None:
         """A geometry_msgs/PoseStamped: where the link should be."""
@@ -129,14 +129,12 @@ class Streamer:
             followed = self._wanted(followed, robot.pose(self.link, tracker.q), period)
             step = tracker.step(followed)
             self._send(step)
-            self.periods += 1
             rested = 0 if np.abs(step.velocity).max(initial=0.0) > REST else rested + 1
             if rested * period > IDLE and self._ended():
                 return
             due += period
             ahead = due - time.monotonic()
             if ahead < -period:
-                self.late += 1
                 due = time.monotonic()
             elif ahead > 0.0:
                 time.sleep(ahead)
@@ -154,19 +152,16 @@ class Streamer:
             if self._twist_time >= 0.0:
                 if time.monotonic() - self._twist_time > SILENCE:
                     return followed
-                moved = followed.copy()
-                moved[:3, 3] += self._twist[:3] * period
-                moved[:3, :3] = _rotation(self._twist[3:] * period) @ followed[:3, :3]
-                # A target far ahead of an arm at its limits would be followed long after the stick is let go.
-                off = moved[:3, 3] - reached[:3, 3]
-                far = float(np.linalg.norm(off))
-                if far > 0.05:
-                    moved[:3, 3] = reached[:3, 3] + off * (0.05 / far)
+                shift = followed[:3, 3] + self._twist[:3] * period - reached[:3, 3]
+                ahead = Rotation.from_matrix(followed[:3, :3] @ reached[:3, :3].T)
+                turn = (Rotation.from_rotvec(self._twist[3:] * period) * ahead).as_rotvec()
+                moved = reached.copy()
+                moved[:3, 3] += _shortened(shift, MOST_AHEAD[0])
+                moved[:3, :3] = Rotation.from_rotvec(_shortened(turn, MOST_AHEAD[1])).as_matrix() @ reached[:3, :3]
                 return moved
             return followed if self._target is None else self._target
 
 
-def _rotation(vector: np.ndarray) -> np.ndarray:
-    from scipy.spatial.transform import Rotation
-
-    return transform((0.0, 0.0, 0.0), matrix=Rotation.from_rotvec(vector).as_matrix())[:3, :3]
+def _shortened(vector: np.ndarray, most: float) -> np.ndarray:
+    length = float(np.linalg.norm(vector))
+    return vector if length <= most else vector * (most / length)

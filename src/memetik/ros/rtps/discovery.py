@@ -13,7 +13,7 @@ Address = tuple[str, int]
 """(IPv4 address, port)."""
 
 PARTICIPANT = b"\x00\x00\x01\xc1"
-SPDP_WRITER, SPDP_READER = b"\x00\x01\x00\xc2", b"\x00\x01\x00\xc7"
+SPDP_WRITER = b"\x00\x01\x00\xc2"
 PUBLICATIONS_WRITER, PUBLICATIONS_READER = b"\x00\x00\x03\xc2", b"\x00\x00\x03\xc7"
 SUBSCRIPTIONS_WRITER, SUBSCRIPTIONS_READER = b"\x00\x00\x04\xc2", b"\x00\x00\x04\xc7"
 
@@ -147,11 +147,11 @@ def decode_endpoint(payload: bytes) -> EndpointInfo:
     )  # fmt: skip
 
 
-def decode_key(payload: bytes | None, inline: dict[int, bytes], number: int = _ENDPOINT_GUID) -> Guid | None:
-    """What a message that something is no more speaks of."""
+def decode_key(payload: bytes | None, inline: dict[int, bytes]) -> Guid | None:
+    """The endpoint of which a message says that it is no more."""
     if len(inline.get(KEY_HASH, b"")) >= 16:
         return Guid.of(inline[KEY_HASH])
-    return _guid(_list(payload)[0], number) if payload else None
+    return _guid(_list(payload)[0], _ENDPOINT_GUID) if payload else None
 
 
 def is_removal(inline: dict[int, bytes]) -> bool:

@@ -5,6 +5,7 @@ Messages cross as bytes, so that the classes on both sides stay their own.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -33,12 +34,13 @@ class RclpyTransport:
                 f"rclpy cannot be imported ({error}); source an installation of ROS 2 for this Python, "
                 "or use transport='dds'."
             ) from None
-        self.node = node
         self._serialize, self._deserialize = serialize_message, deserialize_message
         self._rclpy = rclpy
         self._context = rclpy.Context()
-        rclpy.init(context=self._context, domain_id=domain)
+        # As it was typed: names may be remapped, also where a launch file or memetik's own verbs have taken words away.
+        rclpy.init(args=sys.orig_argv, context=self._context, domain_id=domain)
         self._own = rclpy.create_node(node, namespace=namespace, context=self._context)
+        self.node: str = self._own.get_name()
         self._executor = MultiThreadedExecutor(4, context=self._context)
         self._executor.add_node(self._own)
         self._dispatcher, self._closed = Dispatcher(), False
