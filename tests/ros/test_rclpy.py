@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from namespaces import DISTRIBUTIONS, environment, loss, ours, ours_within, reason_to_skip, run, theirs
+from namespaces import DISTRIBUTIONS, ROOT, environment, loss, ours, ours_within, reason_to_skip, run, theirs
 from random_messages import random_message
 
 import memetik as mk
@@ -203,6 +205,37 @@ def test_pymoveit2_moves_an_arm_through_the_controller(distribution: str):
     assert report["cancelled"], report
     assert report["from far"] > 0.05
     assert report["drift"] < 1e-3
+
+
+def test_recipes_of_the_documentation_do_what_they_say(distribution: str, tmp_path: Path):
+    """IK asked by a node of rclpy, an arm moved by RosDriver, then by twists of rclpy: each as it is printed."""
+    found = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "ros.md").read_text(encoding="utf-8"), re.DOTALL)
+    robot = mk.load_robot("panda")
+    for name, text in zip(("ask.py", "drive.py", "twist.py"), found, strict=False):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "my_arm.urdf").write_text(robot.to_urdf())
+    where = "import memetik as mk; d = mk.RosDriver('arm_controller'); print('at', *d.state().q); d.close()"
+    (tmp_path / "where.py").write_text(where)
+    scene = mk.Scene()
+    scene.add_box("table", (0.6, 0.6, 0.04), mk.transform((0.5, 0.0, 0.2)))
+    scene.save(tmp_path / "cell.toml")
+    rclpy = environment(distribution) / "bin" / "python"
+    done = run(
+        f"""cd {tmp_path}; {ours(str(HERE / "controller.py"), "panda")} > controller.log & sleep 3
+        {NODE} --scene cell.toml --controller arm_controller > node.log 2>&1 & sleep 4
+        {rclpy} ask.py; {ours("drive.py")}; {ours("where.py")}; timeout 5 {rclpy} twist.py; {ours("where.py")}""",
+        240.0,
+    )
+    code, solution, driven, before, after = done.stdout.splitlines()
+    assert code.startswith("1 "), done.stderr[-3000:]
+    values = ast.literal_eval(solution)
+    pose = robot.pose("panda_hand_tcp", np.array([values[name] for name in robot.joint_names]))
+    np.testing.assert_allclose(pose[:3, 3], (0.4, 0.1, 0.5), atol=2e-5)
+    assert driven.startswith("True"), done.stdout + done.stderr[-3000:]
+    heights = [robot.pose("panda_hand_tcp", np.array(line.split()[1:], dtype=float))[2, 3] for line in (before, after)]
+    assert heights[0] == pytest.approx(0.5, abs=0.01)
+    assert 0.02 < heights[0] - heights[1] < 0.28
+    assert not mk.CollisionModel(robot, scene).collides(np.array(after.split()[1:], dtype=float))
 
 
 def empty_scene(folder: Path) -> Path:
