@@ -35,6 +35,9 @@ class PlanOptions(GoalOptions):
     start: str | None = option(None, "The configuration now: all joint values, or NAME=VALUE, ...")
     line: bool = option(False, "Move the tool on a straight line to the one --pose.", "--line")
     along: list[str] = option([], "A goal as JSON, as for --goal, that holds along the whole motion; repeatable.")
+    via: list[str] = option(
+        [], "A configuration that is passed on the way: all values, or NAME=VALUE, ...; repeatable."
+    )
     scene: str | None = scene_option()
     group: str | None = option(None, "Plan for this group of the robot only.")
     self_collision: bool = option(True, "Whether the robot must not collide with itself.")
@@ -84,6 +87,10 @@ def _planned(robot: Robot, options: PlanOptions) -> Plan:
         raise InvalidInputError("--along is for motions in joint space; a --line holds its pose already.")
     if along:
         asked["along"] = along
+    if options.via and options.line:
+        raise InvalidInputError("--via is for motions in joint space, not for a --line.")
+    if options.via:
+        asked["via"] = [configuration(robot, point, "--via", start) for point in options.via]
     if options.to is not None:
         if goals or options.line:
             raise InvalidInputError("give either --to or goals, not both.")

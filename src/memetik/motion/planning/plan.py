@@ -76,6 +76,7 @@ class Plan:
     candidates      (K, dof) configurations that meet the goals, those with the quickest straight motion first
     times           seconds by stage
     tried           what was done, line by line
+    via             (K, dof) the way points that it passes; None where none were asked for
     points_on_path  (M, dof) the configurations along a Cartesian path
     approach_time   seconds of a Cartesian plan's trajectory before its path begins
     fraction        how much of a Cartesian path was followed, 0 to 1; 1 for other plans
@@ -96,6 +97,7 @@ class Plan:
     tried: list[str] = field(default_factory=list[str])
     fraction: float = 1.0
     approach_time: float = 0.0
+    via: np.ndarray | None = None
     points_on_path: np.ndarray | None = None
     conditions: PlanConditions | None = None
 
@@ -126,7 +128,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data."""
-        arrays = {name: getattr(self, name) for name in ("start", "goal", "path", "candidates")}
+        arrays = {name: getattr(self, name) for name in ("start", "goal", "path", "via", "candidates")}
         return {
             "robot": self.robot.name,
             **{name: getattr(self, name) for name in ("success", "stage", "reason", "detail")},

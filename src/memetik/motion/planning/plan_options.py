@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypedDict
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, TypedDict
+
+from numpy.typing import ArrayLike
 
 from memetik._core import StopFlag
+from memetik.goals.base import Goal
 from memetik.motion.planning.paths import Progress
 from memetik.motion.timing.limits import MotionLimits
 from memetik.solve.options import MethodLike
+
+Configuration: TypeAlias = ArrayLike | Mapping[str, float]
+"""A configuration (dof,) or {joint: value}."""
+
+WayPoint: TypeAlias = Configuration | Goal | Sequence[Goal]
+"""A configuration, or goals."""
+
+VIA_TOLERANCE = 0.02
+"""Radians or metres: what each joint may be off a way point."""
 
 
 class PlanOptions(TypedDict, total=False):
@@ -29,3 +41,5 @@ class PlanOptions(TypedDict, total=False):
     stop: StopFlag | None
     optimise: float
     progress: Progress | None
+    via: Sequence[WayPoint]
+    via_tolerance: float

@@ -52,6 +52,8 @@ class BlendedPath:
         lengths = _lengths(request, points, np.ascontiguousarray(scale), LARGEST_SHARE)
         if request.deviation is not None and len(points) > 2:
             lengths[1:-1] = np.minimum(lengths[1:-1], _most_lengths(request, points, scale))
+        if request.passing is not None and len(points) > 2:
+            lengths[1:-1] = np.minimum(lengths[1:-1], _passing_lengths(points, scale, *request.passing))
         return cls(request, points, lengths)
 
     def shrunk(self, share: float) -> BlendedPath:
@@ -125,6 +127,15 @@ def _most_lengths(request: TimingRequest, points: np.ndarray, scale: np.ndarray)
     slopes = steps / (np.abs(steps) * scale).max(axis=1)[:, None]
     shift = np.einsum("nij,nj->ni", request.robot.jacobian(link, points[1:-1])[:, :3], np.diff(slopes, axis=0))
     return 4.0 * most / np.maximum(np.linalg.norm(shift, axis=1), 1e-12)
+
+
+def _passing_lengths(points: np.ndarray, scale: np.ndarray, passed: np.ndarray, tolerance: float) -> np.ndarray:
+    """(N - 2,) the lengths at which blends pass these of the points within a tolerance of each joint."""
+    steps = np.diff(points, axis=0)
+    slopes = steps / (np.abs(steps) * scale).max(axis=1)[:, None]
+    shift = np.abs(np.diff(slopes, axis=0)).max(axis=1)
+    is_passed = (np.abs(points[1:-1, None] - passed).max(axis=2) < 1e-9).any(axis=1)
+    return np.where(is_passed, 4.0 * tolerance / np.maximum(shift, 1e-12), np.inf)
 
 
 def _is_free(request: TimingRequest, points: np.ndarray, index: int, length: float, measures: np.ndarray) -> bool:

@@ -19,7 +19,7 @@ from memetik import _core
 from memetik.motion.planning.free_space import SceneSpace
 from memetik.motion.planning.proofs import certify
 from memetik.motion.timing.blend import BlendedPath
-from memetik.motion.timing.timing import exceeding
+from memetik.motion.timing.timing import exceeding, passes
 from memetik.motion.timing.trajectory import Trajectory, join
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ class _Averaged:
         if request.limits.effort is not None and exceeding(self.trajectory, request.limits, request.robot) is not None:
             return False
         if request.deviation is not None and self._deviation() > request.deviation[1]:
+            return False
+        if not passes(self.trajectory, request.passing):
             return False
         if len(request.points) == 2 or request.space is None:
             return True

@@ -38,6 +38,10 @@ SLACK = 1e-6
 """By which share a proved bound may exceed a limit: rounding."""
 
 
+PASSING_STEP = 5e-4
+"""Seconds between two looks at whether way points are passed."""
+
+
 class TimingError(MemetikError):
     """A path cannot be followed within the limits, or not without touching something."""
 
@@ -56,6 +60,7 @@ class TimingRequest:
     deadline: float
     tool_speed: tuple[str, float] | None = None
     deviation: tuple[str, float] | None = None
+    passing: tuple[np.ndarray, float] | None = None
 
     @property
     def at_rest(self) -> bool:
@@ -75,6 +80,7 @@ def time_path(
     timeout: float = 2.0,
     tool_speed: tuple[str, float] | None = None,
     deviation: tuple[str, float] | None = None,
+    passing: tuple[np.ndarray, float] | None = None,
 ) -> Trajectory:
     """The trajectory along a path (N, dof), as fast as the limits allow.
 
@@ -83,6 +89,7 @@ def time_path(
     tool_speed      (link, metres per second): what the link's origin must not exceed; for "smooth" and "blends".
     deviation       (link, metres): by what blends may take the link's origin off the corners of the path, about; and
                     "smooth" off what blends do.
+    passing         (points (K, dof) of the path, what each joint may be off them as the arm passes them).
     start_velocity, end_velocity   (dof,) joint velocities, zero by default; for "ruckig".
     Raises TimingError where the path cannot be followed.
     """
@@ -92,7 +99,7 @@ def time_path(
     zero = np.zeros(robot.dof)
     start, end = (zero if v is None else robot.check_q(v, "velocity") for v in (start_velocity, end_velocity))
     deadline = time.perf_counter() + timeout
-    request = TimingRequest(robot, rows, limits, space, start, end, deadline, tool_speed, deviation)
+    request = TimingRequest(robot, rows, limits, space, start, end, deadline, tool_speed, deviation, passing)
     if not request.at_rest and method != "ruckig":
         raise InvalidInputError(f"method {method!r} starts and ends at rest; velocities at the ends need 'ruckig'.")
     if tool_speed is not None and method not in ("smooth", "blends"):
@@ -106,6 +113,8 @@ def time_path(
         exceeded = exceeding(trajectory, limits, robot)
     if exceeded is not None:
         raise TimingError(exceeded)
+    if not passes(trajectory, passing):
+        raise TimingError(f"the motion does not pass all way points; try another method than {method!r}.")
     if not request.at_rest:  # with velocities at its ends the curve leaves the hull of the points
         problem = _beyond(trajectory, robot)
         if problem is not None:
@@ -146,6 +155,21 @@ def _made(request: TimingRequest, method: Callable[[TimingRequest], Trajectory])
                 return trajectory
             problem = "it cannot be proved free" + (f" ({' and '.join(proof.pair)})" if proof.pair else "")
     raise TimingError(f"with closed loops the path cannot be timed: {problem}.")
+
+
+def passes(trajectory: Trajectory, passing: tuple[np.ndarray, float] | None) -> bool:
+    """Whether a trajectory comes near some points, within a tolerance of each joint, in their order."""
+    if passing is None:
+        return True
+    points, tolerance = passing
+    q = trajectory.at(np.linspace(0.0, trajectory.duration, int(np.ceil(trajectory.duration / PASSING_STEP)) + 1))
+    row = 0
+    for point in points:
+        near = np.flatnonzero(np.abs(q[row:] - point).max(axis=1) <= tolerance * (1.0 + 1e-3))
+        if not len(near):
+            return False
+        row += int(near[0])
+    return True
 
 
 def exceeding(trajectory: Trajectory, limits: MotionLimits, robot: Robot | None = None) -> str | None:
