@@ -21,7 +21,7 @@ help: ## list the targets
 
 build: $(STAMPS)/package ## compile the core and install the package, editable, in the virtual environment
 
-demo: build $(STAMPS)/demo ## see what memetik does, in a terminal and a picture
+demo: build ## see what memetik does, in a terminal and a picture
 	$(BIN)/memetik demo
 
 test: $(STAMPS)/test ## run the tests
@@ -120,10 +120,6 @@ $(STAMPS)/every-set: $(STAMPS)/tools $(STAMPS)/doctest pyproject.toml $(NATIVE)
 	$(INSTALL) --no-build-isolation --editable . --config-settings=cmake.define.MEMETIK_SETS=all $(NATIVE_TESTS)
 	@$(COPY_STUB)
 	@touch $(STAMPS)/package $@
-
-$(STAMPS)/demo: $(STAMPS)/package
-	$(INSTALL) --group demo
-	@touch $@
 
 $(STAMPS)/test: $(STAMPS)/every-set $(STAMPS)/browser
 	$(INSTALL) --group test

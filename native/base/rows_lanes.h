@@ -52,8 +52,9 @@ MEMETIK_INLINE void exchange_all(Vector (&m)[kNative]) {
   }
 }
 
-using Unaligned = double __attribute__((vector_size(kNative * 8), aligned(8), may_alias));
-using UnalignedHalf = double __attribute__((vector_size(kNative * 4), aligned(8), may_alias));
+// typedefs, as clang takes an alignment that is less than natural from these alone.
+typedef double Unaligned __attribute__((vector_size(kNative * 8), aligned(8), may_alias));
+typedef double UnalignedHalf __attribute__((vector_size(kNative * 4), aligned(8), may_alias));
 MEMETIK_INLINE Vector load(const double *p) { return *reinterpret_cast<const Unaligned *>(p); }
 MEMETIK_INLINE void store(double *p, const Vector &v) { *reinterpret_cast<Unaligned *>(p) = v; }
 

@@ -7,7 +7,7 @@ inline namespace MEMETIK_ARCH {
 namespace {
 
 using Floats = float __attribute__((vector_size(32)));
-using UnalignedFloats = float __attribute__((vector_size(32), aligned(4)));
+typedef float UnalignedFloats __attribute__((vector_size(32), aligned(4)));
 using Numbers = int32_t __attribute__((vector_size(32)));
 
 int nearest(const float *points, int blocks, int dimensions, const float *q, float *square) {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import time
 from typing import Any
@@ -42,14 +41,11 @@ def demo(options: OutputOptions) -> None:
         title=f"{_TARGETS:,} reachable targets each, from random configurations, within 10 um and 10 urad, "
         f"on {rows[0]['threads']} threads",
     )  # fmt: skip
-    if tank is None:
-        print("With coal installed (pip install 'memetik[scene]') the demo also reaches into a tank.")
-    else:
-        print(
-            f"An endoscope on a UR10 into a tank, through a hole of 7 cm that nobody pointed out: {tank['solved']} of "
-            f"{tank['targets']} targets on its inner wall, {tank['median_milliseconds']:.2f} ms in the median."
-        )
-        print(f"See {PICTURE}: it moves in a browser.")
+    print(
+        f"An endoscope on a UR10 into a tank, through a hole of 7 cm that nobody pointed out: {tank['solved']} of "
+        f"{tank['targets']} targets on its inner wall, {tank['median_milliseconds']:.2f} ms in the median."
+    )
+    print(f"See {PICTURE}: it moves in a browser.")
     print("What to try next:")
     print("  memetik studio panda                  drag targets in the browser (pip install 'memetik[studio]')")
     print("  memetik solve panda --pose panda_hand 0.4 0.1 0.5 3.14 0 0")
@@ -58,10 +54,8 @@ def demo(options: OutputOptions) -> None:
     print("  memetik --help")
 
 
-def _reach_into_tank(picture: str | None) -> dict[str, Any] | None:
-    """Targets inside the tank, each from a random configuration; None where geometry cannot be checked."""
-    if importlib.util.find_spec("coal") is None:
-        return None
+def _reach_into_tank(picture: str | None) -> dict[str, Any]:
+    """Targets inside the tank, each from a random configuration."""
     robot, tank = mk.load_robot("elise"), hydrogen_tank(count=_TANK_TARGETS, rng=_SEEDED)
     scene = allow_touch(tank, ["tip"])
     problem = mk.Problem(robot, [mk.Pose("tip")], scene=scene)

@@ -145,7 +145,7 @@ def coal() -> Any:
     try:
         import coal as module  # pyright: ignore[reportMissingImports, reportMissingTypeStubs]
     except ImportError:
-        raise MissingExtraError("coal", "scene", "the exact collision check") from None
+        raise MissingExtraError("coal", "scene", "measuring exact distances and contacts") from None
     return module
 
 

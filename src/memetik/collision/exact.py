@@ -1,4 +1,4 @@
-"""Exact checks of a robot in a scene, by coal on the real geometry.
+"""Exact questions about a robot in a scene: collisions by the native check, distances and contacts by coal.
 
 Bodies are the collision shapes of links, what is attached to links, and the objects of the world. A pair is checked
 unless it is allowed, unless no joint moves one against the other (no configuration could help), and self-collision
@@ -11,13 +11,14 @@ import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik.collision.allowed_pairs import PairRule, Pairs, checked_pairs, default_pairs
-from memetik.collision.bodies import body_geometry, coal
+from memetik.collision.bodies import body_geometry
 from memetik.collision.layout import Body, Layout, Scratch
 from memetik.collision.link_padding import link_padding
 from memetik.collision.mesh_checker import MeshChecker
@@ -78,19 +79,14 @@ class CollisionModel:
         padding: float | Mapping[str, float] = 0.0,
         self_collision: bool = True,
     ):
-        coal()
         self.robot, self.scene, self.self_collision = robot, scene, self_collision
         self.tree = robot.tree
         self._links = tuple(link.name for link in robot.description.links)
         self._rigid = dict(zip(self._links, self.tree.link_axes.tolist(), strict=True))
-        own = link_padding(robot, padding)
-        self._link_bodies = [
-            Body(link.name, index, body_geometry(item.shape), np.asarray(item.origin), own.get(link.name, 0.0))
-            for index, link in enumerate(robot.description.links)
-            for item in link.collisions
-        ]
+        self._padding = link_padding(robot, padding)
+        has_bodies = any(link.collisions for link in robot.description.links)
         if allowed is None:
-            self._allowed: Pairs = default_pairs(robot) if self_collision and self._link_bodies else frozenset()
+            self._allowed: Pairs = default_pairs(robot) if self_collision and has_bodies else frozenset()
         else:
             self._allowed = checked_pairs(robot, allowed, scene.names if scene is not None else ())
         self._options = (allowed, padding, self_collision)
@@ -98,26 +94,20 @@ class CollisionModel:
         self._layout: Layout | None = None
         self._native: MeshChecker | None = None
         self._warned: set[str] = set()
-        self._current()
+        self._check_names(self._snapshot())
 
     # answers
 
     def collides(self, q: ArrayLike, margin: float = 0.0) -> Any:
         """Whether a configuration (dof,) comes nearer than `margin` to anything; for (N, dof) an array (N,).
 
-        One configuration is asked of coal, many of the native check (`mesh_checker`), which says the same.
+        The native check (`mesh_checker`) decides; coal, which says the same, is for distances and contacts.
         """
-        q = self._checked(q)
-        if q.ndim == 2:
-            return self._native_checker().collides(q, margin)
-        layout = self._current()
-        return self._scratch(layout).first_collision(self._poses(layout, q), margin) is not None
+        return self._native_checker().collides(self._checked(q), margin)
 
     def colliding_pair(self, q: ArrayLike) -> tuple[str, str] | None:
         """The names of the first pair found in collision, None where there is none."""
-        layout = self._current()
-        pair = self._scratch(layout).first_collision(self._poses(layout, self._checked(q, single=True)))
-        return None if pair is None else layout.pair_names(pair)
+        return self._native_checker().first_contact(self._checked(q, single=True))
 
     def contacts(self, q: ArrayLike) -> list[Contact]:
         """All pairs of bodies in collision, the deepest first. Padding counts as part of a body."""
@@ -230,11 +220,8 @@ class CollisionModel:
         return self._placed(q)[1].least_ratio(speeds)
 
     def __repr__(self) -> str:
-        layout = self._current()
-        return (
-            f"CollisionModel({self.robot.name!r}, {len(layout.bodies)} bodies, {len(layout.first)} pairs, "
-            f"self_collision={self.self_collision})"
-        )
+        objects = len(self._snapshot().objects)
+        return f"CollisionModel({self.robot.name!r}, {objects} objects, self_collision={self.self_collision})"
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (self.robot, self.scene, *self._options)
@@ -264,8 +251,21 @@ class CollisionModel:
         poses = self.robot.pose(self._links, q)
         return np.matmul(poses[..., layout.link_index, :, :], layout.origins)
 
+    @cached_property
+    def _link_bodies(self) -> list[Body]:
+        return [
+            Body(
+                link.name, index, body_geometry(item.shape), np.asarray(item.origin), self._padding.get(link.name, 0.0)
+            )
+            for index, link in enumerate(self.robot.description.links)
+            for item in link.collisions
+        ]
+
+    def _snapshot(self) -> SceneSnapshot:
+        return self.scene.snapshot() if self.scene is not None else EMPTY
+
     def _current(self) -> Layout:
-        snapshot = self.scene.snapshot() if self.scene is not None else EMPTY
+        snapshot = self._snapshot()
         layout = self._layout
         if layout is not None and layout.snapshot is snapshot:
             return layout
@@ -276,14 +276,9 @@ class CollisionModel:
             return layout
 
     def _arranged(self, snapshot: SceneSnapshot) -> Layout:
-        self._warn_of_unknown(snapshot)
+        self._check_names(snapshot)
         attached, still = list[Body](), list[Body]()
         for item in snapshot.objects.values():
-            if item.link is not None and item.link not in self._rigid:
-                raise UnknownNameError("link", item.link, f"robot {self.robot.name!r}", self._links)
-            for name in item.touch:
-                if name not in self._rigid and name not in snapshot.objects:
-                    raise UnknownNameError("touch link", name, f"robot {self.robot.name!r}", self._links)
             link = -1 if item.link is None else self._links.index(item.link)
             body = Body(item.name, link, body_geometry(item.shape, item.solid), item.pose, item.padding)
             (still if item.link is None else attached).append(body)
@@ -291,8 +286,15 @@ class CollisionModel:
         moving = len(bodies) - len(still)
         return Layout(snapshot, bodies, moving, self._pairs(snapshot, bodies, moving))
 
-    def _warn_of_unknown(self, snapshot: SceneSnapshot) -> None:
-        """A scene may be meant for several robots, so that unknown names in its allowed pairs are no error."""
+    def _check_names(self, snapshot: SceneSnapshot) -> None:
+        """Links that objects name must be there. Unknown names in allowed pairs are told only: a scene may be meant for
+        several robots."""
+        for item in snapshot.objects.values():
+            if item.link is not None and item.link not in self._rigid:
+                raise UnknownNameError("link", item.link, f"robot {self.robot.name!r}", self._links)
+            for name in item.touch:
+                if name not in self._rigid and name not in snapshot.objects:
+                    raise UnknownNameError("touch link", name, f"robot {self.robot.name!r}", self._links)
         names = {name for pair in snapshot.allowed for name in pair}
         for name in sorted(names - self._warned):
             if name not in self._rigid and name not in snapshot.objects:
@@ -315,10 +317,10 @@ class CollisionModel:
     def _native_checker(self) -> MeshChecker:
         with self._lock:
             if self._native is None:
-                _, padding, own = self._options
                 self._native = MeshChecker(
-                    self.robot, self.scene, allowed=self._allowed, padding=padding, self_collision=own
-                )
+                    self.robot, self.scene, allowed=self._allowed, padding=self._options[1],
+                    self_collision=self.self_collision,
+                )  # fmt: skip
             return self._native
 
     def _scratch(self, layout: Layout) -> Scratch:

@@ -160,19 +160,6 @@ class Scratch:
         """For poses (N, moving, 4, 4): each configuration's, and the pairs whose boxes come too close there."""
         return [(poses[row], np.flatnonzero(close)) for row, close in enumerate(self._close(poses))]
 
-    def first_collision(self, poses: np.ndarray, margin: float = 0.0) -> int | None:
-        """A pair that comes nearer than `margin` at poses (moving, 4, 4), None where none does."""
-        self._centres, self._halves = self.layout.boxes(poses)
-        return self._first(poses, self.candidates(margin), margin)
-
-    def _first(self, poses: np.ndarray, pairs: np.ndarray, margin: float) -> int | None:
-        """The first of these pairs that comes nearer than `margin`; only their bodies are placed."""
-        layout = self.layout
-        for index in {*layout.first[pairs].tolist(), *layout.second[pairs].tolist()}:
-            if index < layout.moving:
-                self._put(index, poses[index])
-        return next((pair for pair in pairs.tolist() if self.pair_collides(pair, margin)), None)
-
     def pair_collides(self, pair: int, more: float = 0.0) -> bool:
         """Whether a pair of placed bodies comes closer than its margin, and `more`."""
         test, first, second, margin = self._ready[pair] or self._prepare(pair)
