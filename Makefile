@@ -53,11 +53,12 @@ fmt: $(STAMPS)/lint ## format Python and C++
 	$(BIN)/ruff format --quiet .
 	$(if $(CXX_SOURCES),$(BIN)/clang-format -i $(CXX_SOURCES))
 
-lint: $(STAMPS)/lint $(STAMPS)/test ## check style, types and the direction of imports
+lint: $(STAMPS)/lint $(STAMPS)/test ## check style, types, the direction of imports, and prose
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
 	$(if $(CXX_SOURCES),$(BIN)/clang-format --dry-run --Werror $(CXX_SOURCES))
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python packaging/prose.py
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 # The sanitizers' runtime must be loaded before Python itself. Python and numpy keep memory until the process ends,

@@ -55,5 +55,5 @@ def lift(path):
     return 1e3 * np.abs(np.diff(path[:, torso], prepend=start[torso])).sum()
 
 
-print(f"torso's travel: {lift(plain):.1f} mm for the pose alone, {lift(quiet):.1f} mm with the soft goal")
+print(f"torso's travel: {lift(plain):.1f} mm with the pose alone, {lift(quiet):.1f} mm with the soft goal")
 print(f"time per configuration: {plain_time:.3f} ms and {quiet_time:.3f} ms (bounded by {1e3 * TIMEOUT:g} ms)")

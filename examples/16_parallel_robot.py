@@ -1,8 +1,8 @@
 """A parallel robot, solved as a tree with goals that close its loops.
 
-A plane platform on three legs, each of two links. The tree holds the legs; the platform hangs on the first. Its other
-two corners must meet the ends of the other legs: two goals between links. With a pose for the platform in addition,
-all joints follow, also those that have no motor.
+A plane platform on three legs, each of two links. The tree holds the legs; the platform is a child of the first. Its
+other two corners must meet the ends of the other legs: two goals between links. With a pose for the platform in
+addition, all joints follow, also those that have no motor.
 
 Run: python examples/16_parallel_robot.py
 """

@@ -98,6 +98,9 @@ def test_goals_are_added_edited_disabled_and_removed(person: Person, studio: Stu
     wait_for(lambda: len(studio.state.goals) == 2, "a goal more")
     name = studio.state.goals[1].name
     assert name == "alignaxis_panda_link5"
+    wait_for(lambda: studio.chosen_goal == name, "the new goal is the one that is edited")
+    small, large = (studio.gizmos._nodes[goal.name][0] for goal in studio.state.goals)
+    wait_for(lambda: small.scale < 0.7 * large.scale and small.opacity < large.opacity, "gizmos are told apart")
     person.page.wait_for_selector(f"[data-goal={name}]")
     person.unfold("Parameters")
     person.write("weight", "0.5")
@@ -349,6 +352,12 @@ def test_a_motion_is_planned_and_played(browser: Any, folder: Path) -> None:
         np.testing.assert_allclose(studio.shown, studio.player.trajectory.end, atol=1e-6)
         someone.unfold("Curves")
         someone.shot("motion")
+        middle = 0.5 * float(studio.player.trajectory.duration)
+        someone.write("Time (s)", f"{middle:.2f}")
+        wait_for(lambda: abs(studio.player.time - middle) < 0.02, "the timeline is where it was set")
+        someone.press("Insert a waypoint here")
+        wait_for(lambda: len(studio.state.waypoints) == 3, "a waypoint in the middle")
+        assert (studio.state.waypoints[0], studio.state.waypoints[2]) == (first, second)
         someone.write("Export to", "motion.csv")
         someone.press("Export")
         wait_for(lambda: (folder / "motion.csv").is_file(), "the file")

@@ -28,7 +28,7 @@ class RunOptions:
         '"simulation" (physics), "exact" (without), or the address of a driver: tcp://TOKEN@host:port, or '
         "ur://host for an arm of Universal Robots.",
     )
-    real_time: float | None = option(None, "Speed relative to the wall clock; as fast as it can by default.")
+    real_time: float | None = option(None, "Speed relative to the wall clock; as fast as possible by default.")
     fault: list[str] = option([], "Spoil the driver: stops-early, drops-points, few-points=N; repeatable.")
     recoveries: int = option(5, "How often a move may go on after something went wrong.", min=0)
     teach: str | None = option(None, "Record the arm's configuration under this name in --postures, and end.")

@@ -6,7 +6,7 @@ import os
 
 
 def expanded(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str:
-    """A path with ~ and environment variables replaced by what they stand for; a file of that very name comes first."""
+    """A path with ~ and environment variables replaced by their values; a file of exactly that name comes first."""
     text = os.fsdecode(path)
     if ("~" not in text and "$" not in text and "%" not in text) or "\0" in text or os.path.lexists(text):
         return text

@@ -88,6 +88,6 @@ class Pivot(Goal):
         for inner, outer in zip(self.link, self.link[1:], strict=False):
             if inner not in robot.ancestors(outer):
                 raise GoalError(
-                    f"the links of a Pivot's chain follow each other from the base outwards, but {outer!r} does not "
-                    f"hang on {inner!r}."
+                    f"the links of a Pivot's chain follow each other from the base outwards, but {outer!r} is "
+                    f"no descendant of {inner!r}."
                 )

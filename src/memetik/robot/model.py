@@ -204,7 +204,7 @@ class RobotModel:
             raise UnknownNameError("joint", name, f"robot {self.name!r}", self.joint_names) from None
 
     def parent(self, link: str) -> str | None:
-        """The link that `link` hangs on; None for the root."""
+        """The parent of `link`; None for the root."""
         joint = self.parent_joint(link)
         return None if joint is None else joint.parent
 
@@ -223,7 +223,7 @@ class RobotModel:
         return tuple(self.tree.topology.ancestors(link))
 
     def descendants(self, link: str) -> tuple[str, ...]:
-        """The links that hang on `link`, directly or not, parents first."""
+        """The descendants of `link`, parents first."""
         return tuple(self.tree.topology.below(link)[1:])
 
     def moves(self, link: str) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Which link hangs on which: the tree of a validated description."""
+"""Parents and children: the tree of a validated description."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Topology:
         return up, down[::-1]
 
     def below(self, link: str) -> list[str]:
-        """`link` and all links that hang on it, parents first."""
+        """`link` and all of its descendants, parents first."""
         self.require_link(link)
         found = [link]
         for parent in found:

@@ -1,8 +1,8 @@
 """A Description becomes URDF text that memetik reads back as it was, and other programs read as far as URDF goes.
 
 A joint that URDF cannot express (spherical, cylindrical, anchored, reversed, limits per axis) is written twice: as a
-chain of plain one-axis joints with helper links, for everyone, and in the <memetik> element, from which memetik
-restores it (see `memetik.robot.readers.urdf`). The pose of the root in the world is kept there too.
+chain of plain one-axis joints with massless links in between, for everyone, and in the <memetik> element, from
+which memetik restores it (see `memetik.robot.readers.urdf`). The pose of the root in the world is kept there too.
 A capsule, which most readers of URDF drop, is written as a cylinder and two spheres; the <memetik> element says that
 the three are one. What SRDF says is not written.
 """

@@ -7,8 +7,8 @@ The way from a reference frame to another one is a product of fixed poses and jo
 Points on the axis of a turning joint belong to both links that it connects. The distance of two points of one link is
 fixed; that of two points of neighbouring links is a function of one joint value, whose range over the joint's interval
 is known in closed form. Triangle inequalities carry these ranges over to all other pairs: distances that no
-configuration can leave. The same holds for directions, with angles as distances. These are proofs, not estimates; they
-are not always tight.
+configuration can leave. The same is true for directions, with angles as distances. These are proofs, not estimates;
+they are not always tight.
 """
 
 from __future__ import annotations

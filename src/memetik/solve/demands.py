@@ -52,7 +52,7 @@ class Shortage:
 def shortage_of(hard: HardTerms) -> Shortage | None:
     """Whether the hard goals demand more than the joints can do; None where the joints suffice, or nothing is known.
 
-    Demands that one frame can meet together count once: three for its position, three for its orientation. What has
+    Demands that one frame can meet at once count once: three for its position, three for its orientation. What has
     room, such as a range, is no demand. The rank is that of the hard goals' Jacobian at random configurations.
     """
     demanding = [(term, _demands(term, hard)) for term in hard.terms]

@@ -89,6 +89,8 @@ class Studio:
         self.live = True
         self.teleoperation: float | None = None
         """Share of the speed limits at which targets are followed; None: they are solved for at once."""
+        self.chosen_goal = ""
+        """The goal that is edited: its gizmo is the large one."""
         self.chosen_link = ""
         """The link that was clicked: the next goal goes there."""
         self.chosen_object = ""
@@ -293,7 +295,7 @@ class Studio:
             self.robot_view.show(q)
             self.scene_view.show(state.scene, q)
             self.gizmos.show(state, q)
-            self.goal_marks.show(state, q)
+            self.goal_marks.show(state, q, self.chosen_goal)
         self.shown = q
         self.loop.pulse.updates += 1
 

@@ -106,7 +106,7 @@ def _pairs(mine: Sequence[np.record], others: Sequence[np.record]) -> list[tuple
 
 
 def _settings(run: np.record) -> dict[str, Any]:
-    """But for the solvers' own parameters, which are what is compared."""
+    """Without the solvers' own parameters, which are what is compared."""
     return {name: value for name, value in recorded_settings(run).items() if name != "parameters"}
 
 

@@ -58,7 +58,7 @@ def random_far(order: Order) -> TargetDraft:
 
 
 def singular(order: Order) -> TargetDraft:
-    """Poses of singular configurations: the least singular value of the robot's Jacobian is near zero."""
+    """Poses of singular configurations: the smallest singular value of the robot's Jacobian is near zero."""
     robot, count = order.robot, order.count
     link = pose_goal(order).link
     model = CollisionModel(robot)
@@ -207,7 +207,7 @@ def _least_singular_value(robot: Robot, link: str, q: np.ndarray) -> np.ndarray:
 
 
 def _towards_singularity(robot: Robot, link: str, q: np.ndarray) -> np.ndarray:
-    """The configuration near q in which the square of the least singular value has a minimum within the limits."""
+    """The configuration near q in which the square of the smallest singular value has a minimum within the limits."""
     from scipy.optimize import minimize
 
     steps = np.vstack([np.zeros(robot.dof), 1e-6 * np.eye(robot.dof)])

@@ -15,7 +15,7 @@
     goals = [{type = "Pose"}, {type = "AvoidLimits"}]              # instead of the pose alone; see goal_entries.py
 
 Instead of points, `poses` may list targets as {position, rpy} or {position, quat_xyzw}. Or `scenario` names a built-in
-scenario whose targets and surroundings are taken, with its own `options`; then only robot, goals, spin and link may be
+scenario that gives targets and surroundings, with its own `options`; then only robot, goals, spin and link may be
 said beside it. All else may be left out. Paths are relative to the file.
 """
 

@@ -205,7 +205,7 @@ def _sample(trajectory: Trajectory, t: float) -> tuple[np.ndarray, np.ndarray, n
 class ExactDriver:
     """A driver whose arm is always exactly where it should be, without physics; for dry runs and tests.
 
-    real_time: how fast its time runs beside that of the wall clock; None for as fast as it can.
+    real_time: how fast its time runs beside that of the wall clock; None for as fast as possible.
     """
 
     most_points: int | None = None
@@ -252,7 +252,7 @@ class SimulatedDriver:
     """A driver of an arm under physics: a `Simulation`, whose servos follow the trajectory.
 
     settle: how long after the end of a trajectory it counts as moving, seconds, so that the arm comes to rest.
-    real_time: how fast its time runs beside that of the wall clock; None for as fast as it can.
+    real_time: how fast its time runs beside that of the wall clock; None for as fast as possible.
     """
 
     most_points: int | None = None

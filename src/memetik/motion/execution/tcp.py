@@ -162,7 +162,7 @@ def main() -> None:
     parser.add_argument("robot", help="bundled name, or path of a description")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--token", default=os.environ.get(TOKEN_VARIABLE), help="made where it is left out")
-    parser.add_argument("--real-time", type=float, default=None, help="speed beside the wall clock; as fast as it can")
+    parser.add_argument("--real-time", type=float, default=None, help="relative to the wall clock; as fast as possible")
     given = parser.parse_args()
     robot = load_robot(given.robot)
     start = robot.state("ready") if "ready" in robot.named_states else robot.neutral

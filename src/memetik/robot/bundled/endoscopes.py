@@ -1,6 +1,6 @@
 """Endoscopes on a UR10: elise, a thin rod with three joints, and one with a rigid curved shaft.
 
-elise follows the robot of the confined-space benchmark: three joints in a thin rod on a UR10's flange. That robot's
+elise follows the robot of the confined-space benchmark: three joints in a thin rod on the flange of a UR10. Its
 lengths and limits were never printed; those here (rods of 0.60, 0.08 and 0.035 m, radius 6 mm, +-100 degrees) are the
 ones this project's benchmark fixes, and parameters. The curved shaft has the shape of an inspection endoscope with a
 fixed bend, its dimensions are chosen here. Approximations: all dimensions, masses and rates of the endoscopes; of the
@@ -81,7 +81,7 @@ def curved(
 ) -> Description:
     """A UR10 with a rigid shaft: straight along the flange's z, then an arc towards its x, then a straight end.
 
-    The shaft has no joints; the arc is wrapped by `segments` capsules. The frame of `tip` is at the very end, z along.
+    The shaft has no joints; the arc is wrapped by `segments` capsules. The frame of `tip` is at its end, z along.
     """
     _check("dimensions", (straight, bend_radius, bend, end, radius), 5)
     if segments < 1:

@@ -1,7 +1,7 @@
 """Valkyrie-like humanoid: 32 body joints, a pelvis that can translate, two hands of 13 joints.
 
 Kinematics, limits, rates, masses and names: the public val_description of NASA's R5 Valkyrie (its simulation model; the
-ankles' narrow range). The right side is the left one mirrored at the x-z plane. The pelvis hangs on three slides, so
+ankles' narrow range). The right side is the left one mirrored at the x-z plane. The pelvis moves on three slides, so
 that the whole body has 35 joints, or 61 with the hands; their ranges are chosen here. Groups named after the eight
 full-body setups of the Bio IK thesis, table 5.4. Approximations: collision primitives, inertias (of those primitives),
 ranges of the pelvis.

@@ -39,7 +39,7 @@ class MeshFinder:
         return self._found[uri]
 
     def reason(self, uri: str) -> str:
-        """Why a mesh is missing, in words that follow a colon; "" where there is simply no such file."""
+        """Why a mesh is missing, in words that follow a colon; "" where there is no such file."""
         return self._reasons.get(uri, "")
 
     def report(self, robot: str) -> None:

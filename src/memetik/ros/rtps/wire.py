@@ -14,7 +14,7 @@ from typing import NamedTuple
 MAGIC = b"RTPS"
 VERSION = b"\x02\x03"
 VENDOR = b"\x01\x4d"
-"""None of those that the OMG has assigned."""
+"""None of those that the Object Management Group has assigned."""
 FAST_DDS, CYCLONE_DDS = b"\x01\x0f", b"\x01\x10"
 
 ACKNACK, HEARTBEAT, GAP, INFO_TS, INFO_SRC, INFO_DST = 0x06, 0x07, 0x08, 0x09, 0x0C, 0x0E

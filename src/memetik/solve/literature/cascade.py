@@ -30,7 +30,7 @@ class Cascade(PythonMethod):
     the thesis on endoscopic inspection (Engelke 2024) for solvers in parallel.
 
     methods   names or objects, tried in this order. The next starts at the best configuration found so far.
-    shares    of the time or evaluations that are left, what each but the last may take, e.g. (0.2, 0.5). None: each
+    shares    of the time or evaluations that are left, what each but the last may take, such as (0.2, 0.5). None: each
               takes 1 / (number of methods still to come).
     raced     all at once, on a thread each; the first accepted answer counts. With `evaluations=` and no timeout they
               take turns instead, `turn` evaluations each, and the result depends on the inputs and `rng=` alone. A

@@ -33,7 +33,7 @@ class Trac(PythonMethod):
     limits, with random restarts. With `evaluations=` and no timeout they take turns on one thread instead, and the
     result depends on the inputs and `rng=` alone.
 
-    mode        "speed": the first answer; the others use all of the time and choose, of the distinct answers found,
+    mode        "speed": the first answer; the others use the whole time and choose, of the distinct answers found,
                 "distance": the nearest to the seed; "manip1": the one with the largest product of singular values of
                 the first goal's Jacobian; "manip2": with the largest ratio of the smallest to the largest.
     cutoff      singular values below this share of the largest count as zero in J^+.

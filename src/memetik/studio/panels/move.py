@@ -14,7 +14,7 @@ from memetik.studio.session.motion import WaypointPlan, curves, plan_waypoints
 from memetik.studio.session.session import State
 
 if TYPE_CHECKING:
-    from viser import GuiUplotHandle
+    from viser import GuiSliderHandle, GuiUplotHandle
 
 _SAMPLES = 240
 _NO_WAYPOINTS = "None yet: the motion passes them in order."
@@ -37,12 +37,14 @@ class MovePanel(Panel):
             self._waypoint = self._wired(gui.add_dropdown("Waypoint", (NONE,), hint="The one to edit."), self._go_to)
             self._buttons("Order", ("Earlier", "Later", "Remove"), self._edit, self._waypoint)
             self._button("Set to current configuration", "edit", self._overwrite, self._waypoint, gray=True)
-        with gui.add_folder("Plan"):
+        self._planning = gui.add_folder("Plan")
+        with self._planning:
             self._make = self._button("Plan", "route", self._start_plan)
             self._told = gui.add_markdown("Collision-free, within limits of velocity and acceleration.")
             self._buttons("Play", ("Play", "Pause", "Stop"), self._run)
-            self._time = gui.add_slider("Time (s)", min=0.0, max=1.0, step=0.01, initial_value=0.0, disabled=True)
-            self._wired(self._time, player.seek, "seek")
+            self._timeline_order = self._told.order + 1.5
+            self._time = self._timeline(1.0, ())
+            self._insert = self._button("Insert a waypoint here", "map-pin-plus", self._insert_here, disabled=True)
             speed = gui.add_slider("Speed", min=0.1, max=3.0, step=0.1, initial_value=1.0)
             self._wired(speed, lambda value: setattr(player, "speed", value))
             self._wired(gui.add_checkbox("Repeat", False), lambda on: setattr(player, "repeats", on))
@@ -72,7 +74,7 @@ class MovePanel(Panel):
         self._joint.options = ("all", *state.robot.joint_names)
         self._clear_curves()
         self.plan, self._studio.player.trajectory = None, None
-        self._time.disabled = self._export.disabled = True
+        self._time.disabled = self._export.disabled = self._insert.disabled = True
 
     def _add_current(self) -> None:
         self._session.set_waypoints((*self._session.state.waypoints, self._session.keep_configuration()))
@@ -127,11 +129,42 @@ class MovePanel(Panel):
         duration = float(plan.trajectory.duration)
         self._told.content = f"**Planned**: {duration:.2f} s"
         self._studio.player.load(plan.trajectory)
-        self._time.max = max(0.02, round(duration, 2))
-        self._time.value = 0.0
-        self._time.disabled = self._export.disabled = False
+        self._time.remove()
+        with self._planning:
+            self._time = self._timeline(duration, plan.times)
+        self._export.disabled = self._insert.disabled = False
         self._draw_curves()
         self._draw_path(plan.trajectory)
+
+    def _timeline(self, duration: float, times: Sequence[float]) -> GuiSliderHandle[float]:
+        """The slider of time, with a mark for each waypoint; stopping near one chooses it."""
+        end = max(0.02, round(duration, 2))
+        marks = tuple((min(round(time, 2), end), str(k)) for k, time in enumerate(times, 1))
+        slider = self._gui.add_slider(
+            "Time (s)", 0.0, end, 0.01, 0.0, marks=marks or None, disabled=not marks, order=self._timeline_order
+        )
+        return self._wired(slider, self._seek, "seek")
+
+    def _seek(self, moment: float) -> None:
+        self._studio.player.seek(moment)
+        times, names = (self.plan.times if self.plan else ()), self._session.state.waypoints
+        if len(times) != len(names):
+            return  # they changed since the plan
+        at = int(np.argmin(np.abs(np.array(times) - moment)))
+        if abs(times[at] - moment) <= 0.02 * max(times):
+            self._waypoint.value = f"{at + 1}: {names[at]}"
+
+    def _insert_here(self) -> None:
+        """The configuration at this time, as a waypoint between those before and after it."""
+        player, names = self._studio.player, list(self._session.state.waypoints)
+        if self.plan is None or player.trajectory is None or len(self.plan.times) != len(names):
+            raise InvalidInputError("plan a motion first.")
+        at = int(np.searchsorted(self.plan.times, player.time, side="right"))
+        shown = np.asarray(player.trajectory.at(player.time), dtype=float)
+        player.stop()
+        self._session.set_configuration(shown, "go to a time of the motion")
+        names.insert(at, self._session.keep_configuration())
+        self._session.set_waypoints(tuple(names))
 
     def _draw_path(self, trajectory: Trajectory) -> None:
         """The path of the first goal's link, with the waypoints."""

@@ -33,7 +33,7 @@ class PosePanel(Panel):
 
     def _build(self, state: State) -> None:
         gui, session = self._gui, self._session
-        self._chosen = state.goals[0].name if state.goals else NONE
+        self._choose(state.goals[0].name if state.goals else NONE)
         self._chosen_link = ""
         self._names: tuple[str, ...] = ()
         self._fields: dict[str, GuiDropdownHandle[str] | GuiTextHandle] = {}
@@ -44,7 +44,7 @@ class PosePanel(Panel):
         self._list = gui.add_html("")
         with gui.add_folder("Goal"):
             self._choice = gui.add_dropdown("Goal", _names(state) or (NONE,), initial_value=self._chosen)
-            self._wired(self._choice, lambda name: setattr(self, "_chosen", name))
+            self._wired(self._choice, self._choose)
             self._enabled = self._wired(gui.add_checkbox("Enabled", True), self._enable)
             self._remove = self._button("Remove goal", "trash", self._remove_chosen, gray=True)
             self._edit = gui.add_folder("Parameters", expand_by_default=False)
@@ -79,12 +79,12 @@ class PosePanel(Panel):
         if names != self._names:
             added = [name for name in names if name not in self._names]
             if self._chosen not in names:
-                self._chosen = names[0] if names else NONE
+                self._choose(names[0] if names else NONE)
             if added and self._names:
-                self._chosen = added[-1]
+                self._choose(added[-1])
             self._names = names
             self._choice.options = names or (NONE,)
-            self._choice.value = self._chosen
+        self._choice.value = self._chosen
         self._list.content = goals_html(self._studio, self._chosen)
         if self._studio.chosen_link != self._chosen_link:
             self._chosen_link = self._studio.chosen_link
@@ -93,6 +93,13 @@ class PosePanel(Panel):
         self._explanation.content = f'<div style="padding:0.2em 0.9em;font-size:0.8em">{"".join(lines)}</div>'
         self._show_options(state)
         self._rebuild(state)
+
+    @property
+    def _chosen(self) -> str:
+        return self._studio.chosen_goal or NONE
+
+    def _choose(self, name: str) -> None:
+        self._studio.chosen_goal = "" if name == NONE else name
 
     def use_robot(self, state: State) -> None:
         self._link.options = state.robot.links
@@ -186,7 +193,7 @@ class PosePanel(Panel):
         goal = goal_of(state.goal(name).stated, dict(zip(fields, texts, strict=True)))
         for link in goal.links:
             state.robot.link_index(link)
-        self._chosen = self._session.replace_goal(name, goal)
+        self._choose(self._session.replace_goal(name, goal))
 
 
 def _names(state: State) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 
+from memetik.collision.exact import CollisionModel
 from memetik.errors import MemetikError
 from memetik.robot.limbs import find_limbs
 from memetik.robot.robot import Robot
@@ -16,6 +17,9 @@ RESTS = ("ready", "home", "stand", "standing", "half_sitting", "rest", "untucked
 """Names of configurations that read like a rest, the best first; of arms that hang, and of hands."""
 
 MOST_GOALS = 6
+
+_DRAWN = 2000
+"""Random configurations among which one without self-collision is looked for."""
 
 _NO_LIMB = re.compile(r"wheel|caster|roller|laser|lidar|velodyne", re.IGNORECASE)
 _HAND = 0.25
@@ -32,6 +36,28 @@ def first_configuration(robot: Robot) -> np.ndarray:
             with suppress(MemetikError):
                 q = robot.clip(robot.state(name, default=q))
     return q
+
+
+def apart(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """The configuration, or where links of it overlap, one without that in which few joints are elsewhere: a random
+    one, whose joints go back as far as they can, one after another. As it is where none is found."""
+    model = CollisionModel(robot)
+    if not model.collides(q):
+        return q
+    drawn = robot.random(np.random.default_rng(0), _DRAWN)
+    free = drawn[~np.asarray(model.collides(drawn))]
+    if not len(free):
+        return q
+    low, high = robot.sampling_range
+    found = free[np.argmin((np.abs(free - q) / np.maximum(high - low, 1e-9)).sum(axis=1))]
+    for entry in range(robot.dof):
+        for share in (0.0, 0.25, 0.5, 0.75):
+            nearer = found.copy()
+            nearer[entry] = q[entry] + share * (found[entry] - q[entry])
+            if not model.collides(nearer):
+                found = nearer
+                break
+    return found
 
 
 def goal_links(robot: Robot) -> tuple[str, ...]:

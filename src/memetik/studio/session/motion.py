@@ -77,6 +77,8 @@ class WaypointPlan:
     trajectory: Trajectory | None
     stage: str = "done"
     reason: str = ""
+    times: tuple[float, ...] = ()
+    """When each waypoint is passed, seconds."""
 
 
 def plan_waypoints(state: State) -> WaypointPlan:
@@ -84,6 +86,7 @@ def plan_waypoints(state: State) -> WaypointPlan:
     scene = scene_of(state) if state.scene.objects else None
     passed = [state.configurations[name] for name in state.waypoints]
     whole: Trajectory | None = None
+    times = [0.0]
     for (name, start), (after, goal) in pairwise(zip(state.waypoints, passed, strict=True)):
         found = plan(
             state.robot, goal, scene=scene, start=start, self_collision=state.self_collision, margin=state.margin
@@ -92,7 +95,8 @@ def plan_waypoints(state: State) -> WaypointPlan:
             said = found.reason + (f": {found.detail}" if found.detail else "")
             return WaypointPlan(None, f"from {name} to {after}, {found.stage}", said)
         whole = found.trajectory if whole is None else whole.then(found.trajectory)
-    return WaypointPlan(whole)
+        times.append(float(whole.duration))
+    return WaypointPlan(whole, times=tuple(times))
 
 
 def curves(

@@ -24,7 +24,7 @@ from memetik.goals.pose import Pose, Position
 from memetik.robot import bundled
 from memetik.robot.robot import Robot, load_robot
 from memetik.scene.scene import Scene, SceneSnapshot
-from memetik.studio.session.beginning import first_configuration, goal_links
+from memetik.studio.session.beginning import apart, first_configuration, goal_links
 from memetik.studio.session.targets import GoalEntry, dragged, following, fresh_goal
 
 MOST_STEPS = 200
@@ -339,7 +339,7 @@ def scene_of(state: State) -> Scene:
 
 def _beginning(source: str, robot: Robot, scene: Scene | None) -> State:
     """A robot at a configuration of its own with a pose goal on each hand, foot and head."""
-    q = first_configuration(robot)
+    q = apart(robot, first_configuration(robot))
     poses = (Pose(link, robot.pose(link, q)) for link in goal_links(robot))
     goals = distinct(GoalEntry.of(goal, goal.default_name()) for goal in poses)
     return State(source, robot, q, goals, (scene or Scene()).snapshot(), self_collision=True)

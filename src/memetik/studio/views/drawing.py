@@ -30,7 +30,7 @@ _numbers = itertools.count(1)
 
 
 def fresh(name: str) -> str:
-    """A node's name that was never used: browsers mix up a node with one of the same name that was just removed."""
+    """A node's name that was never used: browsers mix up a node with one of the same name that was removed before."""
     return f"{name}_{next(_numbers)}"
 
 

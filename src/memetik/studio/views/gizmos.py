@@ -17,10 +17,15 @@ if TYPE_CHECKING:
     from memetik.studio.app import Studio
 
 _SAME = 1e-6
+_LARGE, _SMALL = (1.0, 0.95), (0.55, 0.4)
+"""Size and opacity of the gizmo of the goal that is edited, and of the others."""
 
 
 class Gizmos:
-    """One gizmo for each enabled goal that has a target to drag, and one for the chosen object of the scene."""
+    """One gizmo for each enabled goal that has a target to drag, and one for the chosen object of the scene.
+
+    Where gizmos overlap, that of the chosen goal is the large one; dragging one chooses its goal.
+    """
 
     def __init__(self, studio: Studio):
         self._studio = studio
@@ -50,6 +55,18 @@ class Gizmos:
             else:
                 self._follow(self._nodes[goal.name][0], handle, goal.name in self.dragging)
             self._shown[goal.name] = None if goal.name in self.dragging else goal.target
+        self._emphasise(self._studio.chosen_goal)
+
+    def _emphasise(self, chosen: str) -> None:
+        """The gizmo of one goal large, the others small and faint; a lone one is large."""
+        large = self._scale()
+        for name, (node, _) in self._nodes.items():
+            share, opacity = _LARGE if name == chosen or len(self._nodes) == 1 else _SMALL
+            if node.opacity != opacity and name not in self.dragging:
+                node.scale, node.opacity = share * large, opacity
+
+    def _scale(self) -> float:
+        return 0.16 * self._studio.robot_view.extent() ** 0.5
 
     def hold_object(self, item: SceneObject | None) -> None:
         """A gizmo on an object of the world; None, or an object on a link, puts it away."""
@@ -65,10 +82,6 @@ class Gizmos:
             self._object = (item.name, self._gizmo("object", item.name, handle))
         elif item.name not in self.dragging:
             self._follow(self._object[1], handle, False)
-
-    def node_name(self, goal: str) -> str:
-        """The name of the node that stands for a goal's target."""
-        return self._nodes[goal][0].name
 
     def clear(self) -> None:
         for name in list(self._nodes):
@@ -86,7 +99,7 @@ class Gizmos:
         self._count += 1
         node = studio.server.scene.add_transform_controls(
             f"/gizmos/{kind}_{self._count}",
-            scale=(0.16 if kind == "target" else 0.22) * studio.robot_view.extent() ** 0.5,
+            scale=self._scale() * (1.0 if kind == "target" else 1.4),
             line_width=3.0,
             depth_test=False,
             opacity=0.9,
@@ -101,6 +114,7 @@ class Gizmos:
             (self.dragging.discard if ended else self.dragging.add)(name)
             if kind == "target":
                 studio.player.stop()
+                studio.chosen_goal = name
             move(name, pose)
             if ended:
                 session.settle()

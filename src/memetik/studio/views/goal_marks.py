@@ -23,6 +23,8 @@ _UNMOVED = 1e-4
 _ABOVE = np.array([0.0, 0.0, 0.03])
 """From a point to its label, metres."""
 _NOTHING = np.zeros((1, 2, 3), dtype=np.float32)
+_CHOSEN, _OTHER = 1.0, 0.75
+"""Sizes of labels."""
 _ARROW = 0.2
 _LINE = 1.0
 """Metres to both sides that an endless line is drawn, and the half side of a plane."""
@@ -38,15 +40,15 @@ class GoalMarks:
         self._sent: dict[bool, np.ndarray] = {}
         self.visible = True
 
-    def show(self, state: State, q: np.ndarray) -> None:
-        """Brings the marks to a configuration; what did not move is not sent."""
+    def show(self, state: State, q: np.ndarray, chosen: str = "") -> None:
+        """Brings the marks to a configuration, the label of one goal large; what did not move is not sent."""
         entries = state.enabled if self.visible else ()
         for name in set(self._labels) - {entry.name for entry in entries}:
             self._labels.pop(name).remove()
         segments: dict[bool, list[np.ndarray]] = {False: [], True: []}
         for entry in entries:
             segments[entry.goal.priority > 0].append(goal_lines(entry, state.robot, q))
-            self._label(entry, state.robot, q)
+            self._label(entry, state.robot, q, _CHOSEN if entry.name == chosen or len(entries) == 1 else _OTHER)
         for soft, parts in segments.items():
             self._draw(soft, np.concatenate([*parts, np.zeros((0, 2, 3))]))
 
@@ -71,7 +73,7 @@ class GoalMarks:
         node.points = points.astype(np.float32) if len(points) else _NOTHING
         node.visible = len(points) > 0
 
-    def _label(self, entry: GoalEntry, robot: Robot, q: np.ndarray) -> None:
+    def _label(self, entry: GoalEntry, robot: Robot, q: np.ndarray, size: float) -> None:
         place = _place(entry, robot, q)
         if place is None:
             if entry.name in self._labels:
@@ -80,9 +82,15 @@ class GoalMarks:
         place = place + _ABOVE
         label = self._labels.get(entry.name)
         if label is None:
-            self._labels[entry.name] = self._server.scene.add_label(fresh("/goals/label"), entry.name, position=place)
-        elif np.abs(label.position - place).max() > _UNMOVED:
+            text = entry.name.removeprefix("pose_") if isinstance(entry.goal, g.Pose) else entry.name
+            self._labels[entry.name] = self._server.scene.add_label(
+                fresh("/goals/label"), text, position=place, font_screen_scale=size
+            )
+            return
+        if np.abs(label.position - place).max() > _UNMOVED:
             label.position = place
+        if label.font_screen_scale != size:
+            label.font_screen_scale = size
 
 
 class PathMarks:
