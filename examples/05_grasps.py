@@ -11,7 +11,7 @@ Run: python examples/05_grasps.py
 import time
 
 import numpy as np
-from pictures import save_picture
+from pictures import save_animation
 
 import memetik as mk
 
@@ -74,7 +74,7 @@ for kind in kinds:
     examples.setdefault(kind, solution.q)
 
 errors = np.array(errors)
-save_picture("05_grasps", robot, examples["precision"], azimuth=-0.6, elevation=0.3)
+save_animation("05_grasps", robot, list(examples.values()), rate=2.0, azimuth=-0.6, elevation=0.3)
 print(f"{reached} of {GRASPS} grasps with all five tips within 0.1 mm; the others are the nearest there is")
 print(f"median distance of a tip {1e3 * np.median(errors):.4f} mm, mean {1e3 * errors.mean():.3f} mm")
 wall, processor = 1e3 * np.mean(seconds, axis=0)

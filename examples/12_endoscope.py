@@ -7,7 +7,7 @@ Run: python examples/12_endoscope.py
 """
 
 import numpy as np
-from pictures import save_picture
+from pictures import save_animation
 
 import memetik as mk
 from memetik.bench.report.viewer import opened, scene_parts
@@ -46,4 +46,4 @@ points = mk.sample_surface(
 report = mk.plan_inspection(robot, scene, points, distance=(0.01, 0.04), view_angle=0.25, incidence_angle=0.4)
 print(report)
 cut = opened(scene_parts(scene), 0, 0.0)
-save_picture("12_endoscope", robot, configurations[0], marks=cut, azimuth=0.25, elevation=0.2)
+save_animation("12_endoscope", robot, configurations[:12], rate=2.0, marks=cut, azimuth=0.25, elevation=0.2)

@@ -10,7 +10,7 @@ import math
 import time
 
 import numpy as np
-from pictures import ball, save_picture
+from pictures import ball, save_animation
 
 import memetik as mk
 
@@ -53,4 +53,5 @@ for name, goal in rows.items():
 
 t = np.linspace(-1.0, 4.0, 160) * math.pi
 helix = np.stack([CENTER[0] + RADIUS * np.cos(t), CENTER[1] + RADIUS * np.sin(t), PITCH * t / (2 * math.pi)], axis=1)
-save_picture("18_own_goals", robot, [s.q for s in solutions[:4]], marks=[ball("helix", x, 0.006) for x in helix])
+marks = [ball("helix", x, 0.006) for x in helix]
+save_animation("18_own_goals", robot, [s.q for s in solutions[:12]], rate=2.0, marks=marks)

@@ -7,7 +7,7 @@ Run: python examples/19_where_to_stand.py
 """
 
 import numpy as np
-from pictures import ball, save_picture
+from pictures import ball, save_animation
 
 import memetik as mk
 
@@ -33,4 +33,4 @@ problem = mk.Problem(standing, [mk.Pose(arm.tip)], scene=scene)
 solutions = [problem.solve(grasp, timeout=0.5) for grasp in grasps]
 print(f"free of collision from there: {sum(map(bool, solutions))} of {len(grasps)}")
 marks = [ball("things", thing, 0.03) for thing in things]
-save_picture("19_where_to_stand", standing, [s.q for s in solutions if s], scene, marks=marks, azimuth=-1.9)
+save_animation("19_where_to_stand", standing, [s.q for s in solutions if s], scene, rate=2.0, marks=marks, azimuth=-1.9)
