@@ -313,6 +313,8 @@ class Studio:
         self._explain()
         for panel in self.panels:
             panel.refresh(state, q)
+        self.gizmos.emphasise(self.chosen_goal)  # a new goal is chosen by its panel
+        self.goal_marks.show(state, q, self.chosen_goal)
 
     def _explain(self) -> None:
         """Says why, once nothing is dragged: reasons of what is not solved take a while to find."""

@@ -28,7 +28,7 @@ class JointsPanel(Panel):
             self._name = gui.add_text("Name", "", hint="Left empty, a number is given.")
             self._button("Keep this configuration", "bookmark", self._keep, self._name)
             self._configuration = gui.add_dropdown("Configuration", _options(state) or (NONE,))
-            self._buttons("Configuration", ("Go to it", "Drop it"), self._use, self._configuration)
+            self._buttons("Configuration", ("Go to", "Remove"), self._use, self._configuration)
         self._sliders: list[GuiSliderHandle[float]] = []
         self._container = gui.add_folder("Joints")
         with gui.add_folder("Held joints", expand_by_default=False):
@@ -60,14 +60,16 @@ class JointsPanel(Panel):
         with self._container:
             for entry, name in enumerate(robot.joint_names):
                 low, high = (factors[entry] * bound for bound in slider_range(robot, entry))
-                unit = "°" if robot.turning[entry] else "m"
+                unit, digits = ("°", 1) if robot.turning[entry] else ("m", 4)
+                # Bounds that can be read, a little outside: what is set is clipped to the limits.
+                least, most = np.floor(low * 10**digits) / 10**digits, np.ceil(high * 10**digits) / 10**digits
                 label = f"{name.removeprefix(shared)} ({unit})"
                 slider = self._gui.add_slider(
                     label if len(label) <= 26 else "…" + label[-25:],
-                    min=low,
-                    max=max(high, low + 1e-4),
-                    step=0.1 if robot.turning[entry] else 1e-4,
-                    initial_value=float(np.clip(round(factors[entry] * float(state.q[entry]), 4), low, high)),
+                    min=float(round(least, digits)),
+                    max=float(round(max(most, least + 1e-4), digits)),
+                    step=10.0**-digits,
+                    initial_value=float(np.clip(round(factors[entry] * float(state.q[entry]), digits), least, most)),
                     hint=f"{name}: {low:.4g} to {high:.4g} {unit}",
                 )
                 self._sliders.append(self._wired(slider, partial(self._moved, name), ("joint", name)))
@@ -94,7 +96,7 @@ class JointsPanel(Panel):
         if name == NONE:
             return
         of_robot = name.startswith(_STATE)
-        if what == "Go to it":
+        if what == "Go to":
             robot = session.robot
             q = robot.clip(robot.state(name.removeprefix(_STATE))) if of_robot else session.configuration(name)
             session.set_configuration(q, f"go to {name}")

@@ -55,9 +55,9 @@ class Gizmos:
             else:
                 self._follow(self._nodes[goal.name][0], handle, goal.name in self.dragging)
             self._shown[goal.name] = None if goal.name in self.dragging else goal.target
-        self._emphasise(self._studio.chosen_goal)
+        self.emphasise(self._studio.chosen_goal)
 
-    def _emphasise(self, chosen: str) -> None:
+    def emphasise(self, chosen: str) -> None:
         """The gizmo of one goal large, the others small and faint; a lone one is large."""
         large = self._scale()
         for name, (node, _) in self._nodes.items():
