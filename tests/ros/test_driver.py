@@ -49,22 +49,23 @@ def goal_of(robot: mk.Robot, q: np.ndarray) -> np.ndarray:
     return robot.clip(q + np.array([0.6, 0.3, 0.0, 0.3, 0.0, 0.2, 0.0, 0.0]))
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("by", ["action", "topic"])
 def test_a_plan_is_followed_and_a_cancelled_one_stops_on_its_way(by: str, robot: mk.Robot, controller: Start):
     controller()
     with (
         open_transport("driver", "dds", domain=DOMAIN) as transport,
-        mk.RosDriver("arm_controller", robot=robot, by=by, transport=transport) as driver,
+        mk.RosDriver("arm_controller", robot=robot, by=by, transport=transport, stale=30.0) as driver,
     ):
         q = robot.clip(driver.state().q)
         plan = mk.plan(robot, goal_of(robot, q), start=q, velocity_scale=0.4)
-        report = mk.execute(plan, driver, tolerance=0.3, goal_tolerance=0.02).result(60.0)
+        report = mk.execute(plan, driver, tolerance=0.3, goal_tolerance=0.02).result(120.0)
         assert report.success, report.explain()
         back = mk.plan(robot, q, start=robot.clip(driver.state().q), velocity_scale=0.4)
         handle = mk.execute(back, driver, tolerance=0.3, goal_tolerance=0.02)
         time.sleep(0.3 * back.duration)
         handle.cancel()
-        stopped = handle.result(20.0)
+        stopped = handle.result(120.0)
         assert stopped.reason == "cancelled"
         assert stopped.at_rest
         assert np.abs(stopped.q - stopped.goal).max() > 0.02
@@ -73,11 +74,12 @@ def test_a_plan_is_followed_and_a_cancelled_one_stops_on_its_way(by: str, robot:
         assert np.abs(way - stopped.q).max(axis=1).min() < 0.05  # it braked along the way
 
 
+@pytest.mark.clock
 def test_an_abort_is_told_and_recovered_from(robot: mk.Robot, controller: Start):
     controller("--abort-at", "0.3")
     with (
         open_transport("driver", "dds", domain=DOMAIN) as transport,
-        mk.RosDriver("arm_controller", robot=robot, by="action", transport=transport) as driver,
+        mk.RosDriver("arm_controller", robot=robot, by="action", transport=transport, stale=30.0) as driver,
     ):
         q = robot.clip(driver.state().q)
         plan = mk.plan(robot, goal_of(robot, q), start=q, velocity_scale=0.4)
@@ -88,14 +90,14 @@ def test_an_abort_is_told_and_recovered_from(robot: mk.Robot, controller: Start)
         assert "told to" in driver.message
         time.sleep(0.5)
         rest = mk.plan(robot, goal_of(robot, q), start=robot.clip(driver.state().q), velocity_scale=0.4)
-        assert mk.execute(rest, driver, tolerance=0.3, goal_tolerance=0.02).result(60.0).success
+        assert mk.execute(rest, driver, tolerance=0.3, goal_tolerance=0.02).result(120.0).success
 
 
 def test_what_must_not_be_sent_is_refused(robot: mk.Robot, controller: Start):
     controller()
     with (
         open_transport("driver", "dds", domain=DOMAIN) as transport,
-        mk.RosDriver("arm_controller", robot=robot, transport=transport) as driver,
+        mk.RosDriver("arm_controller", robot=robot, transport=transport, stale=30.0) as driver,
     ):
         assert driver.by == "action"
         q = driver.state().q
@@ -124,7 +126,7 @@ def test_a_controller_that_dies_ends_the_execution_with_a_reason(robot: mk.Robot
         time.sleep(0.3 * plan.duration)
         os.kill(process.pid, signal.SIGKILL)
         with pytest.raises(mk.DriverError, match=r"silent.*last heard of at panda_joint1"):
-            handle.result(20.0)
+            handle.result(120.0)
 
 
 def test_pieces_are_the_trajectory_and_end_at_rest_on_its_way(robot: mk.Robot):
@@ -143,6 +145,7 @@ def test_pieces_are_the_trajectory_and_end_at_rest_on_its_way(robot: mk.Robot):
         assert off.max() < 2e-3
 
 
+@pytest.mark.clock
 def test_with_a_horizon_the_arm_stands_soon_after_its_driver_is_gone(robot: mk.Robot, controller: Start):
     controller()
     with open_transport("driver", "dds", domain=DOMAIN) as transport:
