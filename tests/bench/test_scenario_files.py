@@ -6,6 +6,7 @@ import struct
 import numpy as np
 import pytest
 
+import memetik as mk
 from memetik.bench.run.sample import Choice, sample_mesh
 from memetik.bench.run.verification import Verifier
 from memetik.bench.scenarios import REACHABLE, scenario
@@ -314,3 +315,37 @@ def test_yaml_that_is_no_scene_is_refused(tmp_path):
         path.write_text(text)
         with pytest.raises(MemetikError, match=words):
             load_yaml_scene(path)
+
+
+def test_a_motion_that_was_measured_is_a_stream(tmp_path):
+    """Joint states in a recording, read, saved as a table, and followed as a stream."""
+    robot, path = mk.load_robot("ur5"), tmp_path / "taught.mcap"
+    t = np.linspace(0.0, 4.0, 200)
+    q = robot.neutral + 0.4 * np.sin(t[:, None] * np.linspace(0.5, 1.2, robot.dof))
+    with mk.Recording(path, robot) as recording:
+        for time, row in zip(t, q, strict=True):
+            recording.configuration(robot.joint_names, row, float(time))
+    mk.load_trajectory(path).save(tmp_path / "taught.csv")
+    found = scenario(str(tmp_path / "taught.csv"), robot="ur5", targets=60, reachability="skip")
+    assert len(found) == 60
+    off = np.abs(found.known_solutions[:, None] - q[None]).max(axis=2).min(axis=1)
+    assert off.max() < 0.02  # each lies between two that were measured
+    assert np.abs(found.known_solutions - found.seeds).max() <= 0.0201
+    np.testing.assert_array_equal(found.seeds[1:30], found.known_solutions[:29])
+    at = found.seeds[0]
+    for k in range(len(found)):
+        solution = found.problem.solve(*found.of(k), seed=at, evaluations=2000, timeout=math.inf)
+        assert solution.success
+        at = solution.q
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [("time,position:elbow\n0,0\n1,1\n", "elbow"), ("time\n0\n1\n", "position:JOINT"),
+     ("time,position:elbow_joint\n0,0\n1,x\n", "cannot be read"),
+     ("time,position:elbow_joint\n0,1\n1,1\n", "does not move")],
+)  # fmt: skip
+def test_tables_that_are_no_motion_are_refused(tmp_path, text, match):
+    (tmp_path / "motion.csv").write_text(text)
+    with pytest.raises(MemetikError, match=match):
+        scenario(str(tmp_path / "motion.csv"), robot="ur5", targets=5)

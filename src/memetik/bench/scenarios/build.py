@@ -159,7 +159,7 @@ def shown_name(name: str) -> str:
 
 
 def _is_file(name: str) -> bool:
-    return Path(name).suffix.lower() in (".toml", ".yaml", ".yml")
+    return Path(name).suffix.lower() in (".toml", ".yaml", ".yml", ".csv")
 
 
 def load_named(robot: str | Robot) -> tuple[Robot, str]:

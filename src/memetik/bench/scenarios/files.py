@@ -54,9 +54,13 @@ _KEYS_OVER = ("schema", "robot", "scenario", "options", "goals", "spin", "link")
 
 
 def file_recipe(path: str) -> Recipe:
-    """The recipe in a scenario's file (.toml), or for a scene of MotionBenchMaker (.yaml)."""
+    """The recipe in a scenario's file (.toml), for a scene of MotionBenchMaker (.yaml) or a motion (.csv)."""
     if not Path(path).is_file():
         raise InvalidInputError(f"there is no scenario file {path!r}.")
+    if Path(path).suffix.lower() == ".csv":
+        from memetik.bench.scenarios.motion_file import motion_recipe
+
+        return motion_recipe(path)
     if Path(path).suffix.lower() != ".toml":
         from memetik.bench.scenarios.motion_bench import motion_bench_recipe
 
