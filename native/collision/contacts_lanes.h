@@ -5,7 +5,7 @@
 // p_j)).
 #pragma once
 
-#include "collision/shapes_lanes.h"
+#include "collision/cloud_lanes.h"
 
 namespace memetik {
 inline namespace MEMETIK_ARCH {
@@ -52,12 +52,13 @@ struct MovingPose {
   MEMETIK_INLINE Vector3 turned_out(const Vector3 &v) const { return turn(frame, v); }
 };
 
-// A lower bound of the distance from a point to the object.
-MEMETIK_SHARED Lane lower_bound(const WorldObject &object, const Vector3 &x) {
-  if (object.kind == ObjectKind::field)
-    return lookup(*object.field, x, nullptr) - Lane(slack(*object.field) + object.padding);
+// Lanes in which the object may be nearer to a point than `limit`.
+MEMETIK_SHARED Mask may_be_within(const WorldObject &object, const Vector3 &x, const Lane &limit) {
+  const Lane grown = limit + Lane(object.padding);
+  if (object.kind == ObjectKind::cloud) return near_cloud(*object.cloud, x, grown);
+  if (object.kind == ObjectKind::field) return lookup(*object.field, x, nullptr) < grown + Lane(slack(*object.field));
   Vector3 gradient;
-  return primitive_distance(object, x, gradient) - Lane(object.padding);
+  return primitive_distance(object, x, gradient) < grown;
 }
 
 // What a body may come near to, contact by contact. A Sink has
@@ -77,7 +78,10 @@ inline void object_contacts(const CollisionView &model, const CollisionBody &bod
   const Vector3 unit = ball ? start : pose.turned_in(direction(frame, body.unit[0], body.unit[1], body.unit[2]));
   if (object.kind != ObjectKind::field) {
     const double radius = body.radius + object.padding;
-    const ObjectPoint found = segment_distance(object, start, unit, body.length, sink.enough() + Lane(radius));
+    const Lane enough = sink.enough() + Lane(radius);
+    const ObjectPoint found = object.kind == ObjectKind::cloud
+                                  ? cloud_distance(*object.cloud, start, unit, body.length, enough)
+                                  : segment_distance(object, start, unit, body.length, enough);
     const Lane c = found.distance - Lane(radius);
     if (any(c < sink.enough())) report(c, pose.out_of(found.at), pose.turned_out(found.gradient));
     return;
@@ -113,7 +117,7 @@ template <class Sink, class Pose, class Report>
 inline void group_contacts(const CollisionView &model, const BodyGroup &group, const Frame &frame,
                            const WorldObject &object, const Pose &pose, Sink &sink, const Report &report) {
   const Vector3 centre = pose.into(point(frame, group.centre[0], group.centre[1], group.centre[2]));
-  if (group.count > 1 && !any(lower_bound(object, centre) - Lane(group.reach) < sink.enough())) return;
+  if (group.count > 1 && !any(may_be_within(object, centre, sink.enough() + Lane(group.reach)))) return;
   for (int b = group.first; b < group.first + group.count && !sink.done(); ++b)
     object_contacts(model, model.bodies[b], frame, object, pose, sink, report);
 }

@@ -126,6 +126,7 @@ std::shared_ptr<const CollisionRobot> make_collision_robot(const std::vector<Bod
 Objects make_objects(const std::vector<ObjectSpec> &specs) {
   Objects objects;
   objects.views.reserve(specs.size());
+  objects.cloud_views.reserve(specs.size());
   for (const ObjectSpec &spec : specs) {
     WorldObject object{};
     object.kind = spec.kind;
@@ -138,6 +139,15 @@ Objects make_objects(const std::vector<ObjectSpec> &specs) {
       objects.fields.push_back(spec.field);
       objects.views.push_back(spec.field->view());
       object.field = &objects.views.back();
+    }
+    const bool is_cloud = spec.cloud != nullptr && spec.cloud->kind() == ShapeKind::points;
+    check((spec.kind == ObjectKind::cloud) == (spec.cloud != nullptr) && is_cloud == (spec.cloud != nullptr),
+          "An object is a cloud where it has the shape of one.");
+    if (is_cloud) {
+      const BoxTree &tree = *spec.cloud->tree();
+      objects.clouds.push_back(spec.cloud);
+      objects.cloud_views.push_back({tree.blocks(), tree.corners(), tree.root(), spec.cloud->radius()});
+      object.cloud = &objects.cloud_views.back();
     }
     check_finite(spec.pose);
     objects.list.push_back(object);
@@ -154,12 +164,13 @@ FastCollisionModel::FastCollisionModel(std::shared_ptr<const CollisionRobot> rob
   checked_ = std::make_shared<const std::vector<uint8_t>>(std::move(checked));
 }
 
-std::shared_ptr<const FastCollisionModel> FastCollisionModel::moved(const std::vector<Placement> &poses) const {
-  check(poses.size() == objects_.size(), "There must be one pose for each object.");
+std::shared_ptr<const FastCollisionModel> FastCollisionModel::moved(
+    const std::vector<std::pair<size_t, Placement>> &poses) const {
   std::shared_ptr<FastCollisionModel> other(new FastCollisionModel(*this));
-  for (size_t i = 0; i < poses.size(); ++i) {
-    check_finite(poses[i]);
-    other->objects_[i].pose = poses[i];
+  for (const auto &[number, pose] : poses) {
+    check(number < objects_.size(), "There is no such object.");
+    check_finite(pose);
+    other->objects_[number].pose = pose;
   }
   return other;
 }

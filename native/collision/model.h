@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collision/collision_kernel.h"
+#include "geometry/collision_shape.h"
 #include "geometry/distance_field.h"
 
 namespace memetik {
@@ -21,6 +22,7 @@ struct ObjectSpec {
   std::array<double, 3> size{};
   double padding = 0;
   std::shared_ptr<const DistanceField> field;
+  ShapePtr cloud;
   uint32_t key = 0;
 };
 
@@ -40,10 +42,12 @@ struct GroupSpec {
   int axis = -1, link = 0, first = 0, count = 0;
 };
 
-// Objects and the views of their fields, which stay where they are.
+// Objects and the views of their fields and clouds, which stay where they are.
 struct Objects {
   std::vector<std::shared_ptr<const DistanceField>> fields;
   std::vector<FieldView> views;
+  std::vector<ShapePtr> clouds;
+  std::vector<CloudView> cloud_views;
   std::vector<WorldObject> list;
 };
 Objects make_objects(const std::vector<ObjectSpec> &specs);
@@ -72,7 +76,7 @@ class FastCollisionModel {
   FastCollisionModel(std::shared_ptr<const CollisionRobot> robot, const std::vector<ObjectSpec> &objects,
                      std::vector<uint8_t> checked, double correction);
 
-  std::shared_ptr<const FastCollisionModel> moved(const std::vector<Placement> &poses) const;
+  std::shared_ptr<const FastCollisionModel> moved(const std::vector<std::pair<size_t, Placement>> &poses) const;
 
   CollisionView view() const;
   const CollisionRobot &robot() const { return *robot_; }

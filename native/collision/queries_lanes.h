@@ -55,6 +55,16 @@ inline Mask collides(const CollisionView &model, const CollisionAxis *axes, cons
   return sink.hit & ~ignored;
 }
 
+constexpr double kLook = 0.1;  // metres: clouds are not looked at beyond this
+
+// Signed distance from a point to an object; where it is more than `enough`, maybe less than it is.
+MEMETIK_INLINE Lane sample_distance(const WorldObject &object, const Vector3 &x, const Lane &enough) {
+  if (object.kind == ObjectKind::field) return lookup(*object.field, x, nullptr);
+  if (object.kind == ObjectKind::cloud) return cloud_distance(*object.cloud, x, x, 0.0, enough).distance;
+  Vector3 gradient;
+  return primitive_distance(object, x, gradient);
+}
+
 // Arc length from the chain's tip to the first sample with a clearance from the world below the margin; kFar where
 // there is none.
 inline Lane free_length(const CollisionView &model, const CollisionAxis *axes, const Frame *frames, double margin) {
@@ -76,7 +86,8 @@ inline Lane free_length(const CollisionView &model, const CollisionAxis *axes, c
       if (!model.checked[size_t(link.group) * model.object_count + o]) continue;
       const WorldObject &object = model.objects[o];
       const FixedPose pose{object.pose};
-      if (!any(open & (lower_bound(object, pose.into(centre)) - Lane(group.reach) < limit))) continue;
+      const Lane within = select(open, limit + Lane(group.reach), Lane(-kFar));
+      if (!any(may_be_within(object, pose.into(centre), within))) continue;
       const bool field = object.kind == ObjectKind::field;
       const double grown = body.sample_radius + object.padding;
       const double radius =
@@ -89,9 +100,7 @@ inline Lane free_length(const CollisionView &model, const CollisionAxis *axes, c
       Mask going = open & (k < first);
       while (any(going)) {
         const Vector3 x = start + (Lane(body.spacing) * k) * unit;
-        Vector3 gradient;
-        const Lane c =
-            (field ? lookup(*object.field, x, nullptr) : primitive_distance(object, x, gradient)) - Lane(radius);
+        const Lane c = sample_distance(object, x, limit + Lane(radius + kLook)) - Lane(radius);
         const Mask hit = going & (c < limit);
         first = select(hit, k, first);
         k = k + Lane(1.0) + whole((c - limit - Lane(loose)) * Lane(per_step));

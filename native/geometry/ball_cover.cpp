@@ -1,6 +1,7 @@
 #include "geometry/ball_cover.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <queue>
 #include <utility>
@@ -16,36 +17,83 @@ using Members = std::vector<std::vector<int32_t>>;
 constexpr int64_t kStride = 8;
 
 struct Task {
+  struct Cells;
   const double *centres, *radii, *samples, *margins;
   int64_t sample_count;
   int threads;
 
-  // Which of the samples each of the balls covers. Samples are sorted along x, so that a ball meets a slab of them
-  // only.
-  Members members(const std::vector<int32_t> &balls, std::vector<int32_t> order) const {
-    std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-      const double x = samples[3 * int64_t(a)], y = samples[3 * int64_t(b)];
-      return x < y || (x == y && a < b);
-    });
-    const size_t count = order.size();
-    std::vector<double> x(count), y(count), z(count), margin(count);
-    for (size_t i = 0; i < count; ++i) {
-      const double *p = samples + 3 * int64_t(order[i]);
-      x[i] = p[0], y[i] = p[1], z[i] = p[2], margin[i] = margins[order[i]];
-    }
-    Members members(balls.size());
-    parallel(int64_t(balls.size()), threads, [&](int64_t k) {
-      const double *c = centres + 3 * int64_t(balls[size_t(k)]), r = radii[balls[size_t(k)]];
-      const int64_t begin = std::lower_bound(x.begin(), x.end(), c[0] - r) - x.begin();
-      const int64_t end = std::upper_bound(x.begin(), x.end(), c[0] + r) - x.begin();
-      for (int64_t i = begin; i < end; ++i) {
-        const double dx = x[i] - c[0], dy = y[i] - c[1], dz = z[i] - c[2], reach = r - margin[i];
-        if (reach >= 0 && dx * dx + dy * dy + dz * dz <= reach * reach) members[size_t(k)].push_back(order[i]);
+  Members members(const std::vector<int32_t> &balls, const std::vector<int32_t> &order) const;
+};
+
+// Samples by the cells of a grid, whose edge is the mean radius of the balls or so.
+struct Task::Cells {
+  double low[3], inverse;
+  int64_t counts[3] = {1, 1, 1};
+  std::vector<int32_t> sorted, starts;
+
+  Cells(const Task &task, const std::vector<int32_t> &balls, const std::vector<int32_t> &order) {
+    double high[3] = {-INFINITY, -INFINITY, -INFINITY}, edge = 1e-9;
+    std::fill(low, low + 3, INFINITY);
+    for (int32_t sample : order)
+      for (int i = 0; i < 3; ++i) {
+        const double x = task.samples[3 * int64_t(sample) + i];
+        low[i] = std::min(low[i], x), high[i] = std::max(high[i], x);
       }
-    });
-    return members;
+    for (int32_t ball : balls) edge += task.radii[ball] / double(balls.size());
+    for (;; edge *= 1.5) {
+      double cells = 1;
+      for (int i = 0; i < 3; ++i) cells *= order.empty() ? 1.0 : std::floor((high[i] - low[i]) / edge) + 1;
+      if (cells <= 4e6) break;
+    }
+    inverse = 1 / edge;
+    for (int i = 0; i < 3; ++i) counts[i] = order.empty() ? 1 : int64_t((high[i] - low[i]) * inverse) + 1;
+    starts.assign(size_t(counts[0] * counts[1] * counts[2] + 1), 0);
+    std::vector<int64_t> cell;
+    cell.reserve(order.size());
+    for (int32_t sample : order) {
+      const double *p = task.samples + 3 * int64_t(sample);
+      cell.push_back(number(p[0], 0) + counts[0] * (number(p[1], 1) + counts[1] * number(p[2], 2)));
+      ++starts[size_t(cell.back()) + 1];
+    }
+    std::partial_sum(starts.begin(), starts.end(), starts.begin());
+    std::vector<int32_t> next(starts.begin(), starts.end() - 1);
+    sorted.resize(order.size());
+    for (size_t k = 0; k < order.size(); ++k) sorted[size_t(next[size_t(cell[k])]++)] = order[k];
+  }
+
+  int64_t number(double x, int i) const {
+    return int64_t(std::clamp((x - low[i]) * inverse, 0.0, double(counts[i] - 1)));
   }
 };
+
+// Which of the samples each of the balls covers. Samples stand in the order of the cells of a grid, so that a ball
+// meets those in a few rows of cells only.
+Members Task::members(const std::vector<int32_t> &balls, const std::vector<int32_t> &order) const {
+  const Cells cells(*this, balls, order);
+  const size_t count = order.size();
+  std::vector<double> x(count), y(count), z(count), margin(count);
+  for (size_t i = 0; i < count; ++i) {
+    const double *p = samples + 3 * int64_t(cells.sorted[i]);
+    x[i] = p[0], y[i] = p[1], z[i] = p[2], margin[i] = margins[cells.sorted[i]];
+  }
+  Members members(balls.size());
+  parallel(int64_t(balls.size()), threads, [&](int64_t k) {
+    const double *c = centres + 3 * int64_t(balls[size_t(k)]), r = radii[balls[size_t(k)]];
+    int64_t low[3], high[3];
+    for (int i = 0; i < 3; ++i) low[i] = cells.number(c[i] - r, i), high[i] = cells.number(c[i] + r, i);
+    for (int64_t cz = low[2]; cz <= high[2]; ++cz)
+      for (int64_t cy = low[1]; cy <= high[1]; ++cy) {
+        const int64_t row = cells.counts[0] * (cy + cells.counts[1] * cz);
+        for (int32_t i = cells.starts[size_t(row + low[0])]; i < cells.starts[size_t(row + high[0] + 1)]; ++i) {
+          const size_t at = size_t(i);
+          const double dx = x[at] - c[0], dy = y[at] - c[1], dz = z[at] - c[2], reach = r - margin[at];
+          if (reach >= 0 && dx * dx + dy * dy + dz * dz <= reach * reach)
+            members[size_t(k)].push_back(cells.sorted[at]);
+        }
+      }
+  });
+  return members;
+}
 
 // Adds balls to `chosen`, each time the one that covers most of what is not covered yet.
 void choose(const Members &members, std::vector<uint8_t> &covered, std::vector<int32_t> &chosen) {

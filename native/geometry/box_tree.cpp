@@ -10,6 +10,8 @@
 namespace memetik {
 namespace {
 
+constexpr int64_t kStride = 9;  // numbers of a triangle
+
 // Rotates the columns of `axes` into the eigenvectors of a symmetric matrix (Jacobi).
 void eigenvectors(double m[3][3], double axes[3][3]) {
   for (int i = 0; i < 3; ++i)
@@ -44,52 +46,46 @@ void eigenvectors(double m[3][3], double axes[3][3]) {
 struct BoxTree::Items {
   const double *corners;
   std::vector<int32_t> order;
-  int64_t stride;
 
-  const double *at(int64_t k) const { return corners + order[size_t(k)] * stride; }
+  const double *at(int64_t k) const { return corners + order[size_t(k)] * kStride; }
   double middle(int32_t item, const double *axis) const {
     double sum = 0;
-    for (int64_t c = 0; c < stride; c += 3) sum += dot(corners + item * stride + c, axis);
+    for (int64_t c = 0; c < kStride; c += 3) sum += dot(corners + item * kStride + c, axis);
     return sum;
   }
 };
 
 BoxNode BoxTree::enclose(const Items &items, int64_t begin, int64_t end) const {
-  const int64_t stride = items.stride;
   double low[2][3], high[2][3], axes[2][3][3] = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {}};
   double mean[3] = {}, spread[3][3] = {}, weight = 0;
-  const int choices = corner_count_ == 3 ? 2 : 1;
-  if (choices == 2) {
-    // The spread of the surface: every triangle counts with its area, its corners and its middle stand for it.
-    for (int64_t k = begin; k < end; ++k) {
-      const double *t = items.at(k);
-      double u[3], v[3], normal[3];
-      subtract(t + 3, t, u);
-      subtract(t + 6, t, v);
-      cross(u, v, normal);
-      const double area = std::sqrt(dot(normal, normal)) + 1e-18;
-      weight += area;
-      for (int i = 0; i < 3; ++i) {
-        const double sum = t[i] + t[3 + i] + t[6 + i];
-        mean[i] += area * sum / 3;
-        for (int j = 0; j < 3; ++j)
-          spread[i][j] +=
-              area / 12 *
-              (sum * (t[j] + t[3 + j] + t[6 + j]) + t[i] * t[j] + t[3 + i] * t[3 + j] + t[6 + i] * t[6 + j]);
-      }
+  // The spread of the surface: every triangle counts with its area, its corners and its middle stand for it.
+  for (int64_t k = begin; k < end; ++k) {
+    const double *t = items.at(k);
+    double u[3], v[3], normal[3];
+    subtract(t + 3, t, u);
+    subtract(t + 6, t, v);
+    cross(u, v, normal);
+    const double area = std::sqrt(dot(normal, normal)) + 1e-18;
+    weight += area;
+    for (int i = 0; i < 3; ++i) {
+      const double sum = t[i] + t[3 + i] + t[6 + i];
+      mean[i] += area * sum / 3;
+      for (int j = 0; j < 3; ++j)
+        spread[i][j] +=
+            area / 12 * (sum * (t[j] + t[3 + j] + t[6 + j]) + t[i] * t[j] + t[3 + i] * t[3 + j] + t[6 + i] * t[6 + j]);
     }
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j) spread[i][j] -= mean[i] * mean[j] / weight;
-    eigenvectors(spread, axes[1]);
-    for (auto &row : axes[1])
-      for (double &x : row) x = float(x);
   }
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) spread[i][j] -= mean[i] * mean[j] / weight;
+  eigenvectors(spread, axes[1]);
+  for (auto &row : axes[1])
+    for (double &x : row) x = float(x);
   int best = 0;
   double best_size = INFINITY;
-  for (int choice = 0; choice < choices; ++choice) {
+  for (int choice = 0; choice < 2; ++choice) {
     for (int i = 0; i < 3; ++i) low[choice][i] = INFINITY, high[choice][i] = -INFINITY;
     for (int64_t k = begin; k < end; ++k)
-      for (int64_t c = 0; c < stride; c += 3)
+      for (int64_t c = 0; c < kStride; c += 3)
         for (int i = 0; i < 3; ++i) {
           const double *x = items.at(k) + c;
           const double along = x[0] * axes[choice][0][i] + x[1] * axes[choice][1][i] + x[2] * axes[choice][2][i];
@@ -118,20 +114,19 @@ BoxNode BoxTree::enclose(const Items &items, int64_t begin, int64_t end) const {
 }
 
 int32_t BoxTree::add_leaf(const Items &items, int64_t begin, int64_t end) {
-  const int32_t leaf = int32_t(corners_.size() / size_t(kLeaf * items.stride));
+  const int32_t leaf = int32_t(corners_.size() / size_t(kLeaf * kStride));
   for (int64_t k = 0; k < kLeaf; ++k) {
     const double *own = items.at(begin + std::min(k, end - begin - 1));
-    corners_.insert(corners_.end(), own, own + items.stride);
+    corners_.insert(corners_.end(), own, own + kStride);
   }
-  if (corner_count_ == 3)
-    for (int coordinate = 0; coordinate < 9; ++coordinate)
-      for (int64_t k = 0; k < kLeaf; ++k)
-        lanes_.push_back(float(corners_[corners_.size() - size_t((kLeaf - k) * 9 - coordinate)]));
+  for (int coordinate = 0; coordinate < 9; ++coordinate)
+    for (int64_t k = 0; k < kLeaf; ++k)
+      lanes_.push_back(float(corners_[corners_.size() - size_t((kLeaf - k) * 9 - coordinate)]));
   return leaf;
 }
 
-BoxTree::BoxTree(const double *corners, int64_t count, int corner_count) : corner_count_(corner_count) {
-  Items items{corners, std::vector<int32_t>(size_t(count)), 3 * int64_t(corner_count)};
+BoxTree::BoxTree(const double *corners, int64_t count) {
+  Items items{corners, std::vector<int32_t>(size_t(count))};
   std::iota(items.order.begin(), items.order.end(), 0);
   struct Range {
     int64_t begin, end;

@@ -90,6 +90,17 @@ std::vector<double> reduced(const std::vector<double> &points, double excess) {
   return chosen;
 }
 
+// The largest square of a distance from `centre` to the points of a set.
+double farthest_from(const double *centre, const std::vector<double> &points) {
+  double most = 0;
+  for (size_t k = 0; k < points.size(); k += 3) {
+    double d[3];
+    subtract(&points[k], centre, d);
+    most = std::max(most, dot(d, d));
+  }
+  return most;
+}
+
 // The vertex that lies farthest along a direction, in single precision: it is one of the set, if not always the very
 // farthest, and the searches that ask notice a step that does not help. Four at once.
 size_t farthest(const float *x, const float *y, const float *z, size_t count, const double *d) {
@@ -155,7 +166,7 @@ CollisionShape::CollisionShape(CollisionShapeSpec spec) : spec_(std::move(spec))
     corners.reserve(3 * spec_.faces.size());
     for (int32_t index : spec_.faces)
       corners.insert(corners.end(), &vertices[size_t(3 * index)], &vertices[size_t(3 * index)] + 3);
-    tree_ = std::make_unique<const BoxTree>(corners.data(), int64_t(spec_.faces.size() / 3), 3);
+    tree_ = std::make_unique<const BoxTree>(corners.data(), int64_t(spec_.faces.size() / 3));
     std::vector<int32_t> hull = spec_.hull.empty() ? spec_.faces : spec_.hull;
     std::sort(hull.begin(), hull.end());
     hull.erase(std::unique(hull.begin(), hull.end()), hull.end());
@@ -164,7 +175,7 @@ CollisionShape::CollisionShape(CollisionShapeSpec spec) : spec_(std::move(spec))
     if (!spec_.boundary.empty() && !spec_.convex)
       inside_ = std::make_unique<const InsideTest>(spec_.boundary.data(), int64_t(spec_.boundary.size() / 9));
   } else if (spec_.kind == ShapeKind::points) {
-    tree_ = std::make_unique<const BoxTree>(vertices.data(), int64_t(vertices.size() / 3), 1);
+    tree_ = std::make_unique<const BoxTree>(BoxTree::of_points(vertices.data(), int64_t(vertices.size() / 3)));
   }
   bound();
   reduce_hull();
@@ -243,7 +254,8 @@ void CollisionShape::make_clusters() {
 
 void CollisionShape::bound() {
   const auto &size = spec_.size;
-  const std::vector<double> &points = spec_.kind == ShapeKind::points ? spec_.vertices : hull_points_;
+  const std::vector<double> &points = hull_points_;
+  if (spec_.kind == ShapeKind::points) return bound_points();
   if (!points.empty()) {
     for (int i = 0; i < 3; ++i) low_[i] = INFINITY, high_[i] = -INFINITY;
     for (size_t k = 0; k < points.size(); ++k)
@@ -288,6 +300,16 @@ void CollisionShape::bound() {
       bounding_radius_ = size[0];
   }
   for (int i = 0; i < 3; ++i) low_[i] = -half[i], high_[i] = half[i];
+}
+
+// Clouds come with every picture of a camera: one pass has to do.
+void CollisionShape::bound_points() {
+  const BoxNode &root = tree_->root();
+  for (int i = 0; i < 3; ++i) {
+    centre_[i] = double(root.centre[i]);
+    low_[i] = centre_[i] - double(root.half[i]) - radius_, high_[i] = centre_[i] + double(root.half[i]) + radius_;
+  }
+  bounding_radius_ = std::sqrt(farthest_from(centre_, spec_.vertices)) + radius_;
 }
 
 void CollisionShape::reduce_hull() {

@@ -66,6 +66,7 @@ class CollisionShape {
 
  private:
   void bound();
+  void bound_points();
   void reduce_hull();
   void make_clusters();
 

@@ -17,7 +17,7 @@ namespace {
 using Point = std::array<double, 3>;
 
 constexpr double kCellShare = 1.0 / 6;  // edge of a surface cell, of the excess
-constexpr double kMostCells = 60000, kMostVoxels = 40000;
+constexpr double kMostCells = 60000, kMostVoxels = 15000;
 
 struct Cell {
   Point low{INFINITY, INFINITY, INFINITY}, high{-INFINITY, -INFINITY, -INFINITY};
@@ -85,6 +85,8 @@ double area_of(const double *triangles, int64_t count) {
 
 struct Candidates {
   std::vector<double> centres, radii, depths;
+  double step = 0;    // of the grid inside
+  size_t inside = 0;  // that many are points of it, the first ones
 
   void add(const double *x, double depth, double excess) {
     centres.insert(centres.end(), x, x + 3);
@@ -115,7 +117,9 @@ Candidates candidates_of(const TriangleTree &tree, const InsideTest *inside, con
           const double x[3] = {shift[0] + double(i) * step, shift[1] + double(j) * step, shift[2] + double(k) * step};
           if (inside->contains(x)) found.add(x, tree.distance(x, nearest), excess);
         }
+    found.step = step;
   }
+  found.inside = found.depths.size();
   std::unordered_map<uint64_t, int> taken;
   for (const Cell &cell : cells) {
     double x[3];
@@ -125,10 +129,34 @@ Candidates candidates_of(const TriangleTree &tree, const InsideTest *inside, con
   return found;
 }
 
+// Adds balls inside over the points that lie deep there and in no ball yet.
+void fill_inside(const Candidates &candidates, std::vector<CoverBall> &balls) {
+  const double margin = 0.87 * candidates.step;  // every point is that near to one of the grid
+  std::vector<double> left;
+  for (size_t k = 0; k < candidates.inside; ++k) {
+    const double *x = &candidates.centres[3 * k];
+    if (candidates.depths[k] <= margin) continue;
+    const bool covered = std::any_of(balls.begin(), balls.end(), [&](const CoverBall &ball) {
+      double d[3];
+      subtract(x, ball.centre, d);
+      return ball.outer >= margin && dot(d, d) <= (ball.outer - margin) * (ball.outer - margin);
+    });
+    if (!covered) left.insert(left.end(), x, x + 3);
+  }
+  const std::vector<double> margins(left.size() / 3, margin);
+  const BallCover cover =
+      cover_by_balls(candidates.centres.data(), candidates.depths.data(), int64_t(candidates.inside), left.data(),
+                     margins.data(), int64_t(margins.size()), 1);
+  for (int32_t chosen : cover.chosen) {
+    const double *c = &candidates.centres[size_t(3 * chosen)], depth = candidates.depths[size_t(chosen)];
+    balls.push_back({{c[0], c[1], c[2]}, depth, depth});
+  }
+}
+
 }  // namespace
 
 std::vector<CoverBall> fit_cover(const double *triangles, int64_t count, const InsideTest *inside, double excess,
-                                 double sag) {
+                                 double sag, bool fill) {
   const double edge = std::max(kCellShare * excess, std::sqrt(area_of(triangles, count) / kMostCells));
   excess = std::max(excess, edge / kCellShare);
   const SurfaceCells surface(triangles, count, edge);
@@ -180,6 +208,7 @@ std::vector<CoverBall> fit_cover(const double *triangles, int64_t count, const I
     balls[b].outer = std::max(needed[b], balls[b].inner);
     kept.push_back(balls[b]);
   }
+  if (fill && inside != nullptr) fill_inside(candidates, kept);
   return kept;
 }
 

@@ -18,7 +18,8 @@ struct CoverBall {
 // Covers triangles (count, 3, 3). A ball about a point at depth d below the surface has radius at most d + excess, so
 // that it reaches no farther than `excess` beyond the surface. `sag` is how far the true surface may lie outside the
 // triangles. `inside` is null for shells. Very large surfaces get a larger excess.
+// `fill`: with balls over the inside too.
 std::vector<CoverBall> fit_cover(const double *triangles, int64_t count, const InsideTest *inside, double excess,
-                                 double sag);
+                                 double sag, bool fill);
 
 }  // namespace memetik

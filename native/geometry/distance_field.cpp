@@ -398,13 +398,4 @@ FieldView DistanceField::view() const {
   return view;
 }
 
-void mesh_distance(const double *vertices, const int32_t *faces, int64_t face_count, const double *points,
-                   int64_t count, double *out, int threads) {
-  const TriangleTree tree(vertices, faces, face_count);
-  parallel(count, std::max(1, threads), [&](int64_t i) {
-    int32_t nearest = -1;
-    out[i] = tree.distance(points + 3 * i, nearest);
-  });
-}
-
 }  // namespace memetik

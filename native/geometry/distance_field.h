@@ -69,8 +69,4 @@ class FieldDraft {
   double offset_;
 };
 
-// Unsigned distances from points (count, 3) to a mesh, exact.
-void mesh_distance(const double *vertices, const int32_t *faces, int64_t face_count, const double *points,
-                   int64_t count, double *out, int threads);
-
 }  // namespace memetik

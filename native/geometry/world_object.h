@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/enum.h"
+#include "geometry/box_node.h"
 #include "tree/tree.h"
 
 namespace memetik {
@@ -26,19 +27,29 @@ struct FieldView {
   double offset;         // subtracted from every value (half the thickness of a shell)
 };
 
+// Balls of one radius about points, in a tree of boxes along the axes (BoxTree::of_points).
+struct CloudView {
+  const BoxBlock *blocks;
+  const double *corners;  // of the leaves
+  BoxNode root;
+  double radius;
+};
+
 MEMETIK_ENUM(ObjectKind,
              sphere,      // size[0]: radius
              box,         // size: half edges
              capsule,     // size[0]: radius, size[2]: half the segment's length, along z
              cylinder,    // size[0]: radius, size[2]: half the length, along z
              half_space,  // the points below z = 0
-             field)       // a distance field
+             field,       // a distance field
+             cloud)       // balls about points
 
 struct WorldObject {
   Placement pose;  // of the object in the world
   double size[3];
   double padding;  // the object is thought grown by this much
   const FieldView *field;
+  const CloudView *cloud;
   ObjectKind kind;
   uint32_t key;  // by which goals refer to it
 };

@@ -30,6 +30,13 @@ struct Wire<std::shared_ptr<const DistanceField>> {  // None: there is none
   static In give(const std::shared_ptr<const DistanceField> &field) { return field ? In(field) : std::nullopt; }
 };
 
+template <>
+struct Wire<ShapePtr> {  // None: there is none
+  using In = std::optional<ShapePtr>;
+  static ShapePtr take(const In &shape) { return shape.value_or(nullptr); }
+  static In give(const ShapePtr &shape) { return shape ? In(shape) : std::nullopt; }
+};
+
 namespace {
 
 using Robot = std::shared_ptr<const CollisionRobot>;
@@ -42,11 +49,14 @@ Model make_model(Robot robot, const std::vector<ObjectSpec> &objects, Input<uint
       conservative ? 1.0 : 0.0);
 }
 
-Model move_objects(const FastCollisionModel &fast, Input<double> poses) {
-  check_shape(poses, "poses", {fast.object_count(), 3, 4});
-  std::vector<Placement> placements(fast.object_count());
-  for (size_t i = 0; i < placements.size(); ++i) placements[i] = placement_from(poses.data() + 12 * i);
-  return fast.moved(placements);
+Model move_objects(const FastCollisionModel &fast, Input<int64_t> numbers, Input<double> poses) {
+  const size_t count = numbers.ndim() == 0 ? 0 : numbers.shape(0);
+  check_shape(numbers, "numbers", {count});
+  check_shape(poses, "poses", {count, 3, 4});
+  std::vector<std::pair<size_t, Placement>> moves;
+  for (size_t i = 0; i < count; ++i)
+    moves.emplace_back(size_t(numbers.data()[i]), placement_from(poses.data() + 12 * i));
+  return fast.moved(moves);
 }
 
 // A question about the configurations q (N, dof), of which the kernels answer a share at a time.
@@ -150,10 +160,11 @@ Array free_length(const FastCollisionModel &fast, const Tree &tree, Input<double
 }
 
 void bind_specs(nb::module_ &m) {
-  bind_fields<ObjectSpec>(m, "ObjectSpec",
-                          "An object at a pose (3, 4): a primitive of a size, or a distance field; grown by a padding. "
-                          "Goals on contacts refer to it by its key.",
-                          REQUIRED(kind), REQUIRED(pose), FIELD(size), FIELD(padding), FIELD(field), FIELD(key));
+  bind_fields<ObjectSpec>(
+      m, "ObjectSpec",
+      "An object at a pose (3, 4): a primitive of a size, a distance field or a cloud; grown by a padding. "
+      "Goals on contacts refer to it by its key.",
+      REQUIRED(kind), REQUIRED(pose), FIELD(size), FIELD(padding), FIELD(field), FIELD(cloud), FIELD(key));
   bind_fields<LinkObjectSpec>(m, "LinkObjectSpec", "A link's geometry as one object, in the frame of an axis.",
                               REQUIRED(object), REQUIRED(axis), REQUIRED(link));
   bind_fields<BodySpec>(m, "BodySpec",
@@ -176,7 +187,8 @@ void bind_collision(nb::module_ &m) {
   nb::class_<FastCollisionModel>(m, "FastCollisionModel", "A robot's bodies among objects; immutable.")
       .def(nb::new_(&make_model), "robot"_a, "objects"_a, "checked"_a, "conservative"_a,
            "checked: (groups, objects) whether they are kept apart.")
-      .def("moved", &move_objects, "poses"_a, "The same model with its objects at other poses (objects, 3, 4).")
+      .def("moved", &move_objects, "numbers"_a, "poses"_a,
+           "The same model with some of its objects, by their numbers (K,), at other poses (K, 3, 4).")
       .def("clearance", &clearance, "tree"_a, "q"_a, "limit"_a, "threads"_a = 1,
            "(N,) the least clearance; `limit` where it is larger.")
       .def("collides", &collides, "tree"_a, "q"_a, "margin"_a, "threads"_a = 1, "(N,) whether it is below the margin.")

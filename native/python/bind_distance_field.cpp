@@ -14,6 +14,7 @@
 #include "geometry/ball_cover.h"
 #include "geometry/distance_field.h"
 #include "geometry/openings.h"
+#include "geometry/triangle_tree.h"
 #include "python/arrays.h"
 #include "python/bindings.h"
 #include "python/mesh.h"
@@ -79,15 +80,23 @@ void evaluate_field(const DistanceField &field, Input<double> points, Output val
   });
 }
 
-void mesh_distances(Input<double> vertices, Input<int32_t> faces, Input<double> points, Output out, int threads) {
+std::shared_ptr<const TriangleTree> make_triangle_tree(Input<double> vertices, Input<int32_t> faces) {
   const Mesh mesh(vertices, faces);
+  const ReleasedGil released;
+  return std::make_shared<const TriangleTree>(mesh.vertices.data(), mesh.faces.data(), mesh.face_count());
+}
+
+Array mesh_distances(const TriangleTree &tree, Input<double> points, int threads) {
   const size_t count = points.ndim() == 0 ? 0 : points.shape(0);
   check_shape(points, "points", {count, 3});
-  check_shape(out, "out", {count});
   const int workers = checked_threads(threads);
+  Array out = new_array({count});
   const ReleasedGil released;
-  mesh_distance(mesh.vertices.data(), mesh.faces.data(), mesh.face_count(), points.data(), int64_t(count), out.data(),
-                workers);
+  parallel(int64_t(count), workers, [&](int64_t i) {
+    int32_t nearest = -1;
+    out.data()[i] = tree.distance(points.data() + 3 * i, nearest);
+  });
+  return out;
 }
 
 std::pair<std::vector<int>, std::vector<bool>> cover_balls(Input<double> centres, Input<double> radii,
@@ -166,8 +175,9 @@ void bind_distance_field(nb::module_ &m) {
       .def_prop_ro("regions", &draft_regions, "Rows (x, y, z, depth): the deepest point of each sealed region.")
       .def("finish", &finish_draft, "free_regions"_a, "The field; regions flagged as free are not inside.");
   m.attr("FIELD_BRICK") = kBrick;
-  m.def("mesh_distance", &mesh_distances, "vertices"_a, "faces"_a, "points"_a, "out"_a, "threads"_a,
-        "Exact unsigned distances from points (N, 3) to a mesh.");
+  nb::class_<TriangleTree>(m, "TriangleTree", "Triangles that answer distances.")
+      .def(nb::new_(&make_triangle_tree), "vertices"_a, "faces"_a)
+      .def("distance", &mesh_distances, "points"_a, "threads"_a, "Exact unsigned distances (N,) of points (N, 3).");
   m.def("openings", &openings, "distance"_a, "ratio"_a,
         "Per cell of a grid of distances (z, y, x) its opening, or -1; the openings' cells and widths.");
   m.def("cover_balls", &cover_balls, "centres"_a, "radii"_a, "samples"_a, "margins"_a, "threads"_a,

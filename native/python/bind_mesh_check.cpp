@@ -58,7 +58,7 @@ std::shared_ptr<const CollisionShape> make_shape(ShapeKind kind, const std::arra
   return std::make_shared<const CollisionShape>(std::move(spec));
 }
 
-Array fit(const Rows &triangles, const Rows &boundary, double excess, double sag) {
+Array fit(const Rows &triangles, const Rows &boundary, double excess, double sag, bool fill) {
   const std::vector<double> soup = rows_of(triangles, "triangles", 9), closed = rows_of(boundary, "boundary", 9);
   if (soup.empty()) throw std::invalid_argument("A cover needs at least one triangle.");
   for (double x : soup)
@@ -70,7 +70,7 @@ Array fit(const Rows &triangles, const Rows &boundary, double excess, double sag
     const ReleasedGil released;
     std::unique_ptr<InsideTest> inside;
     if (!closed.empty()) inside = std::make_unique<InsideTest>(closed.data(), int64_t(closed.size() / 9));
-    for (const CoverBall &ball : fit_cover(soup.data(), int64_t(soup.size() / 9), inside.get(), excess, sag))
+    for (const CoverBall &ball : fit_cover(soup.data(), int64_t(soup.size() / 9), inside.get(), excess, sag, fill))
       rows.insert(rows.end(), {ball.centre[0], ball.centre[1], ball.centre[2], ball.outer, ball.inner});
   }
   return to_array(rows.data(), {rows.size() / 5, 5});
@@ -189,7 +189,7 @@ void bind_mesh_check(nb::module_ &m) {
             return to_array(rows.data(), {rows.size() / 5, 5});
           },
           nb::rv_policy::move, "Balls (N, 5): centre, outer and inner radius.");
-  m.def("fit_cover", &fit, "triangles"_a, "boundary"_a, "excess"_a, "sag"_a,
+  m.def("fit_cover", &fit, "triangles"_a, "boundary"_a, "excess"_a, "sag"_a, "fill"_a = false,
         "Balls (N, 5) over triangles (T, 9): centre, outer and inner radius.");
   nb::class_<MeshRobot>(m, "MeshRobot", "A robot with its real geometry.")
       .def_static("build", &make_robot, "tree"_a, "bodies"_a, "pairs"_a, "slides"_a)

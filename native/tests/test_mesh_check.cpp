@@ -60,7 +60,7 @@ ShapePtr mesh_box(double x, double y, double z) {
   for (int k = 0; k < 36; ++k) spec.faces.push_back(k);
   spec.samples = {x, y, z};
   const InsideTest inside(spec.boundary.data(), 12);
-  spec.cover = fit_cover(spec.boundary.data(), 12, &inside, 0.02, 0.0);
+  spec.cover = fit_cover(spec.boundary.data(), 12, &inside, 0.02, 0.0, false);
   return std::make_shared<const CollisionShape>(spec);
 }
 

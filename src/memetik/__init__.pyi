@@ -5,6 +5,7 @@ from memetik import errors as errors
 from memetik import goals as goals
 from memetik._core import StopFlag as StopFlag
 from memetik.collision.camera import camera_points as camera_points
+from memetik.collision.camera import points_off_robot as points_off_robot
 from memetik.collision.context import CollisionContext as CollisionContext
 from memetik.collision.exact import CollisionModel as CollisionModel
 from memetik.collision.exact import Contact as Contact

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memetik.errors import MissingExtraError, UnknownNameError
+from memetik.errors import UnknownNameError
 from memetik.geometry.shapes import Mesh
 from memetik.scene.scene import SceneSnapshot
 from memetik.scene.scene_object import ordered_pair
@@ -22,6 +22,7 @@ Pairs = frozenset[tuple[str, str]]
 
 DEFAULT_SAMPLES = 200
 NEVER_SAMPLES = 1000
+_FEW = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,48 +57,58 @@ class PairRule:
             return True
         return first in self.in_world or second in self.in_world
 
+    def table(self, names: Sequence[str], objects: Sequence[str]) -> np.ndarray:
+        """(names, objects) 1 where a name, which may come more than once, is kept apart from an object of the world."""
+        rows: dict[str, list[int]] = {}
+        for row, name in enumerate(names):
+            rows.setdefault(name, []).append(row)
+        columns = {name: column for column, name in enumerate(objects)}
+        table = np.ones((len(names), len(objects)), dtype=np.uint8)
+        touched = [(name, other) for name, others in self.may_touch.items() for other in others]
+        for first, second in (*self.allowed, *touched):
+            for name, other in ((first, second), (second, first)):
+                if name in rows and other in columns:
+                    table[rows[name], columns[other]] = 0
+        return table
+
 
 @dataclass(frozen=True, slots=True)
 class CollisionCounts:
-    """In how many of `samples` configurations each checked pair of links collides: from `least` to `most`.
+    """In how many of `samples` configurations each checked pair of links collides."""
 
-    Both are the same where exact geometry was asked.
-    """
-
-    least: Mapping[tuple[str, str], int]
-    most: Mapping[tuple[str, str], int]
+    counts: Mapping[tuple[str, str], int]
     samples: int
 
     @property
     def always(self) -> Pairs:
         """The pairs that collide in every configuration."""
-        return frozenset(pair for pair, count in self.least.items() if count == self.samples)
+        return frozenset(pair for pair, count in self.counts.items() if count == self.samples)
 
     @property
     def never(self) -> Pairs:
         """The pairs that collide in no configuration."""
-        return frozenset(pair for pair, count in self.most.items() if count == 0)
+        return frozenset(pair for pair, count in self.counts.items() if count == 0)
+
+
+def collision_table(
+    robot: Robot, q: np.ndarray, *, allowed: Iterable[tuple[str, str]] = (), padding: float = 0.0
+) -> dict[tuple[str, str], np.ndarray]:
+    """In which of the configurations q (N, dof) each pair of links collides (N,), those of `allowed` left out.
+
+    By the exact check of the core. `padding` grows all links. Pairs that no joint moves against each other are not
+    checked.
+    """
+    from memetik.collision.mesh_checker import pair_checks
+
+    return {pair: collides(q) for pair, collides in pair_checks(robot, frozenset(allowed), padding)}
 
 
 def count_collisions(
     robot: Robot, q: np.ndarray, *, allowed: Iterable[tuple[str, str]] = (), padding: float = 0.0
 ) -> CollisionCounts:
-    """Count the configurations q (N, dof) in which pairs of links collide, those of `allowed` left out.
-
-    By exact geometry; where coal is not installed, by the fast model, tight and conservative. `padding` grows all
-    links. Pairs that no joint moves against each other are not checked.
-    """
-    from memetik.collision.exact import CollisionModel
-    from memetik.collision.fast import FastModel
-
-    pairs = frozenset(allowed)
-    try:
-        counts = CollisionModel(robot, None, allowed=pairs, padding=padding).count_collisions(q)
-    except MissingExtraError:
-        tight = FastModel(robot, None, "tight", allowed=pairs, padding=padding)
-        conservative = FastModel(robot, None, "conservative", allowed=pairs, padding=padding)
-        return CollisionCounts(tight.count_collisions(q), conservative.count_collisions(q), len(q))
-    return CollisionCounts(counts, counts, len(q))
+    """Count what `collision_table` tells."""
+    table = collision_table(robot, q, allowed=allowed, padding=padding)
+    return CollisionCounts({pair: int(collides.sum()) for pair, collides in table.items()}, len(q))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +146,10 @@ def propose_allowed(
     are never checked and not listed.
     """
     adjacent = adjacent_pairs(robot)
-    counts = count_collisions(robot, robot.random(rng, samples))
-    always, never = counts.always - adjacent, counts.never - adjacent
+    counts = count_collisions(robot, robot.random(rng, samples), allowed=adjacent)
+    always, never = counts.always, counts.never
     left_out = adjacent | always | never
-    sometimes = {pair: count / samples for pair, count in counts.most.items() if pair not in left_out}
+    sometimes = {pair: count / samples for pair, count in counts.counts.items() if pair not in left_out}
     return AllowedProposal(adjacent, always, never, sometimes, samples)
 
 
@@ -194,33 +205,32 @@ def pairs_always_within(robot: Robot, margin: float) -> Pairs:
 
 
 def _always_colliding(robot: Robot, allowed: Pairs, distance: float) -> Pairs:
-    from memetik.collision.exact import CollisionModel
+    from memetik.collision.mesh_checker import pair_checks
 
     def find() -> Pairs:
         q = robot.random(0, DEFAULT_SAMPLES)
-        return CollisionModel(robot, None, allowed=allowed, padding=0.5 * distance).always_colliding(q)
+        few, rest = q[:_FEW], q[_FEW:]  # a few configurations are enough for nearly all pairs
+        checks = pair_checks(robot, allowed, 0.5 * distance)
+        return frozenset(pair for pair, collides in checks if collides(few).all() and collides(rest).all())
 
-    try:
-        return _kept_pairs("always", robot, (distance, DEFAULT_SAMPLES), allowed, find)
-    except MissingExtraError:
-        q = robot.random(0, DEFAULT_SAMPLES)
-        return count_collisions(robot, q, allowed=allowed, padding=0.5 * distance).always
+    return _kept_pairs("always", robot, (distance, DEFAULT_SAMPLES), allowed, find)
 
 
 @lru_cache(maxsize=64)
 def pairs_never_within(robot: Robot, distance: float) -> Pairs:
     """The pairs of links that come nearer than `distance` to each other in none of `NEVER_SAMPLES` configurations.
 
-    A search may leave them out; what certifies its answers may not. Kept on disk; by exact geometry only.
+    A search may leave them out; what certifies its answers may not. Kept on disk.
     """
-    from memetik.collision.exact import CollisionModel
+    from memetik.collision.mesh_checker import pair_checks
 
     allowed = default_pairs(robot)
 
     def find() -> Pairs:
-        model = CollisionModel(robot, None, allowed=allowed, padding=0.5 * distance)
-        counts = model.count_collisions(robot.random(1, NEVER_SAMPLES))
-        return frozenset(pair for pair, count in counts.items() if count == 0)
+        q = robot.random(1, NEVER_SAMPLES)
+        few, rest = q[:_FEW], q[_FEW:]
+        checks = pair_checks(robot, allowed, 0.5 * distance)
+        return frozenset(pair for pair, collides in checks if not collides(few).any() and not collides(rest).any())
 
     return _kept_pairs("never", robot, (distance, NEVER_SAMPLES), allowed, find)
 

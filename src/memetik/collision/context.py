@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 
 from memetik import _core
-from memetik.errors import InvalidInputError, MissingExtraError
+from memetik.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from memetik.collision.allowed_pairs import Pairs
@@ -60,8 +59,7 @@ class CollisionContext:
         searched = self.allowed
         if self_collision:
             searched = self.allowed = default_pairs(robot) | pairs_always_within(robot, margin)
-            with contextlib.suppress(MissingExtraError):  # all pairs are searched then
-                searched = self.allowed | pairs_never_within(robot, margin + NEAR)
+            searched = self.allowed | pairs_never_within(robot, margin + NEAR)
         self.tight = FastModel(robot, scene, "tight", allowed=searched, self_collision=self_collision)
         self.conservative = FastModel(robot, scene, "conservative", allowed=self.allowed, self_collision=self_collision)
         self.preparation_time = 0.0

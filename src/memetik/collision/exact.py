@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -181,36 +181,16 @@ class CollisionModel:
 
     def count_collisions(self, q: np.ndarray) -> dict[tuple[str, str], int]:
         """For each checked pair of names, in how many of the configurations (N, dof) it collides."""
-        counts = dict.fromkeys(self.pairs, 0)
-        for pairs in self._colliding(q):
-            for names in pairs:
-                counts[names] += 1
-        return counts
-
-    def always_colliding(self, q: np.ndarray) -> Pairs:
-        """The checked pairs of names that collide in every one of the configurations (N, dof); quick, as few
-        pairs stay."""
-        left = set(self.pairs)
-        for pairs in self._colliding(q, left):
-            left.intersection_update(pairs)
-            if not left:
-                break
-        return frozenset(left)
-
-    def _colliding(self, q: np.ndarray, among: set[tuple[str, str]] | None = None) -> Iterator[Pairs]:
-        """For each configuration the pairs of names that collide, of those only that are `among` some by then."""
         layout, q = self._current(), self._checked(q)
         scratch = self._scratch(layout)
         names = [ordered_pair(*layout.pair_names(pair)) for pair in range(len(layout.first))]
+        counts = dict.fromkeys(self.pairs, 0)
         for start in range(0, len(q), _CHUNK):
             for poses, overlaps in scratch.overlaps(self._poses(layout, q[start : start + _CHUNK])):
                 scratch.place(poses)
-                found: set[tuple[str, str]] = set()
-                for pair in map(int, overlaps):
-                    asked = among is None or names[pair] in among
-                    if asked and names[pair] not in found and scratch.pair_collides(pair):
-                        found.add(names[pair])
-                yield frozenset(found)
+                for pair in {names[pair] for pair in map(int, overlaps) if scratch.pair_collides(pair)}:
+                    counts[pair] += 1
+        return counts
 
     def least_time(self, q: np.ndarray, speeds: np.ndarray) -> float:
         """The least of (signed distance of a pair) / (its speed) over the checked pairs; see `continuous`.

@@ -23,7 +23,7 @@ from memetik.collision.robot_spheres import LinkReport, RobotBodies, Setting, bu
 from memetik.errors import GeometryError, InvalidInputError, UnknownNameError
 from memetik.geometry.core_shapes import needs_field, object_spec
 from memetik.geometry.distance_field import DistanceField
-from memetik.geometry.shapes import PointCloud, content_key
+from memetik.geometry.shapes import content_key
 from memetik.geometry.tessellate import as_mesh
 from memetik.scene.scene import EMPTY, Scene, SceneSnapshot
 from memetik.scene.scene_object import SceneObject, ordered_pair
@@ -37,7 +37,6 @@ FAR = 10.0
 _FIELD_SHARE = 0.365  # resolution of a field as a share of the least radius: the error is then 5 % of that radius
 _COARSENING = 1.3
 _FIELD_THREADS = 2
-_COUNTED = 256  # configurations whose pairs are looked at together
 
 
 class _State(NamedTuple):
@@ -46,7 +45,8 @@ class _State(NamedTuple):
     snapshot: SceneSnapshot
     core: _core.FastCollisionModel
     bodies: RobotBodies
-    objects: tuple[str, ...]
+    objects: dict[str, int]
+    """The numbers of the world's objects in the core, by name, in that order."""
     fields: dict[str, DistanceField]
 
 
@@ -146,19 +146,10 @@ class FastModel:
         found = self.core.free_length(self.robot.core, rows, float(margin), threads)
         return float(found[0]) if single else found
 
-    def count_collisions(self, q: np.ndarray) -> dict[tuple[str, str], int]:
-        """For each checked pair of links or attached objects, in how many of the configurations (N, dof) it
-        collides."""
-        state, rows = self._current(), self._rows(q)[0]
-        columns: dict[tuple[str, str], list[int]] = {}
-        for number, pair in enumerate(state.bodies.pair_names):
-            columns.setdefault(ordered_pair(*pair), []).append(number)
-        counts = dict.fromkeys(columns, 0)
-        for begin in range(0, len(rows), _COUNTED):
-            hits = state.core.pair_clearance(self.robot.core, rows[begin : begin + _COUNTED], 1e-9) < 0.0
-            for pair, numbers in columns.items():
-                counts[pair] += int(hits[:, numbers].any(axis=1).sum())
-        return counts
+    @property
+    def pairs(self) -> Pairs:
+        """The pairs of links and attached objects that are checked, each in alphabetical order."""
+        return frozenset(ordered_pair(*names) for names in self._current().bodies.pair_names)
 
     @property
     def core(self) -> _core.FastCollisionModel:
@@ -202,28 +193,28 @@ class FastModel:
             return state
         with self._lock:
             state = self._state
-            if state is None or state.snapshot is not snapshot:
-                moved = state is not None and state.snapshot.differs_in_poses_only(snapshot)
-                state = self._state = self._moved(state, snapshot) if moved and state else self._built(snapshot)
+            if state is None:
+                state = self._state = self._built(snapshot, None)
+            elif state.snapshot is not snapshot:
+                moved = state.snapshot.moved_to(snapshot)
+                built = self._built(snapshot, state) if moved is None else self._moved(state, snapshot, moved)
+                state = self._state = built
             return state
 
-    def _moved(self, state: _State, snapshot: SceneSnapshot) -> _State:
-        poses = [snapshot.objects[name].pose[:3] for name in state.objects]
-        core = state.core.moved(np.array(poses, dtype=float).reshape(-1, 3, 4))
-        return state._replace(snapshot=snapshot, core=core)
+    def _moved(self, state: _State, snapshot: SceneSnapshot, moved: list[SceneObject]) -> _State:
+        numbers = np.array([state.objects[item.name] for item in moved], dtype=np.int64)
+        poses = np.array([item.pose[:3] for item in moved], dtype=float).reshape(-1, 3, 4)
+        return state._replace(snapshot=snapshot, core=state.core.moved(numbers, poses))
 
-    def _built(self, snapshot: SceneSnapshot) -> _State:
-        attached = [item for item in snapshot.objects.values() if item.link is not None]
+    def _built(self, snapshot: SceneSnapshot, before: _State | None) -> _State:
         objects = [item for item in snapshot.objects.values() if item.link is None]
-        for item in attached:
-            if item.link not in self.robot.links:
-                raise UnknownNameError("link", item.link, f"robot {self.robot.name!r}", self.robot.links)
         rule = PairRule.in_scene(self._allowed, snapshot, self.self_collision)
-        fitted = [*self._fitted, *(fit_attached(self.robot, item, self._protrusion) for item in attached)]
-        bodies = build_bodies(self.robot, self.setting, fitted, rule.checks)
-        checked = np.zeros((len(bodies.axes), len(objects)), dtype=np.uint8)
-        for row, (name, axis) in enumerate(zip(bodies.names, bodies.axes, strict=False)):
-            checked[row] = [axis >= 0 and rule.checks(name, item.name) for item in objects]
+        if before is not None and before.snapshot.keeps_robot(snapshot):
+            bodies = before.bodies
+        else:
+            bodies = self._bodies(snapshot, rule)
+        checked = rule.table(bodies.names[: len(bodies.axes)], [item.name for item in objects])
+        checked[np.array(bodies.axes, dtype=int) < 0] = 0
         resolution = self._resolution
         if resolution is None:
             resolution = float(np.clip(_FIELD_SHARE * bodies.least_radius, 0.001, 0.004))
@@ -233,7 +224,14 @@ class FastModel:
             for item in objects
         ]
         core = _core.FastCollisionModel(bodies.core, specs, checked, self.setting == "conservative")
-        return _State(snapshot, core, bodies, tuple(item.name for item in objects), fields)
+        return _State(snapshot, core, bodies, {item.name: number for number, item in enumerate(objects)}, fields)
+
+    def _bodies(self, snapshot: SceneSnapshot, rule: PairRule) -> RobotBodies:
+        for item in snapshot.attached:
+            if item.link not in self.robot.links:
+                raise UnknownNameError("link", item.link, f"robot {self.robot.name!r}", self.robot.links)
+        fitted = [*self._fitted, *(fit_attached(self.robot, item, self._protrusion) for item in snapshot.attached)]
+        return build_bodies(self.robot, self.setting, fitted, rule.checks)
 
 
 _fields: dict[tuple[object, bool | None, float], DistanceField] = {}
@@ -248,10 +246,7 @@ def field_of(item: SceneObject, resolution: float) -> DistanceField:
     shape, tried = item.shape, resolution
     while True:
         try:
-            if isinstance(shape, PointCloud):
-                field = DistanceField.from_points(shape.points, shape.radius, tried, threads=_FIELD_THREADS)
-            else:
-                field = DistanceField.of_mesh(as_mesh(shape), tried, solid=item.solid, threads=_FIELD_THREADS)
+            field = DistanceField.of_mesh(as_mesh(shape), tried, solid=item.solid, threads=_FIELD_THREADS)
             break
         except GeometryError as error:
             if "choose a coarser resolution" not in str(error):

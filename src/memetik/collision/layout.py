@@ -62,15 +62,17 @@ class Layout:
 
     def moved_to(self, snapshot: SceneSnapshot) -> Layout | None:
         """The layout for another snapshot of the scene, where nothing but poses of world objects changed; else None."""
-        if not self.snapshot.differs_in_poses_only(snapshot):
+        changed = self.snapshot.moved_to(snapshot)
+        if changed is None:
             return None
+        names = {item.name for item in changed}
         layout = copy(self)
         layout.snapshot, layout.bodies = snapshot, list(self.bodies)
         layout.world_centres, layout.world_halves = self.world_centres.copy(), self.world_halves.copy()
         planes_moved = False
         for index, body in enumerate(self.bodies[self.moving :], start=self.moving):
-            item = snapshot.objects[body.name]
-            if item is not self.snapshot.objects[body.name]:
+            if body.name in names:
+                item = snapshot.objects[body.name]
                 layout.bodies[index] = replace(body, origin=item.pose)
                 layout._place_in_world(index)
                 planes_moved |= body.geometry.kind == "plane"

@@ -7,7 +7,7 @@ objects of the world. A pair is checked unless it is allowed, and unless no join
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,7 +63,8 @@ class MeshChecker:
         self._body_names: list[str] = []
         self._pairs: list[tuple[int, int]] = []
         self._checked = np.zeros(0, dtype=np.uint8)
-        self._shapes: list[_core.CollisionShape] = []
+        self._body_shapes: list[_core.CollisionShape] = []
+        self._object_shapes: list[_core.CollisionShape] = []
         self._object_names: list[str] = []
         self.core  # noqa: B018 - prepared now, not at the first question
 
@@ -128,6 +129,27 @@ class MeshChecker:
     # inside
 
     def _build(self, snapshot: SceneSnapshot) -> _core.MeshModel:
+        rule = PairRule.in_scene(self._allowed, snapshot, self.self_collision)
+        if self._core is not None and self._seen is not None and self._seen.keeps_robot(snapshot):
+            robot = self._core.robot
+        else:
+            robot = self._build_robot(snapshot, rule)
+        objects = [item for item in snapshot.objects.values() if item.link is None]
+        specs = [
+            (
+                collision_shape(item.shape, item.solid, covered=False),
+                np.ascontiguousarray(item.pose[:3]),
+                item.padding,
+                number,
+            )
+            for number, item in enumerate(objects)
+        ]
+        self._object_shapes = [entry[0] for entry in specs]  # kept: shapes are shared while anything uses them
+        self._object_names = [item.name for item in objects]
+        self._checked = np.ascontiguousarray(rule.table(self._body_names, self._object_names).reshape(-1))
+        return self._model(robot, _core.MeshScene.build(robot, specs), self.margin)
+
+    def _build_robot(self, snapshot: SceneSnapshot, rule: PairRule) -> _core.MeshRobot:
         names: list[str] = []
         axes: list[int] = []
         bodies: list[tuple[_core.CollisionShape, int, np.ndarray, float, int]] = []
@@ -140,37 +162,24 @@ class MeshChecker:
             axes.append(axis)
 
         for index, link in enumerate(self.robot.description.links):
-            for item in link.collisions:
-                shape = collision_shape(item.shape, covered=True)
-                add(link.name, index, shape, np.asarray(item.origin), self._padding.get(link.name, 0.0))
-        objects: list[tuple[_core.CollisionShape, np.ndarray, float, int]] = []
-        self._object_names = []
-        for item in snapshot.objects.values():
-            if item.link is None:
-                shape = collision_shape(item.shape, item.solid, covered=False)
-                objects.append((shape, np.ascontiguousarray(item.pose[:3]), item.padding, len(objects)))
-                self._object_names.append(item.name)
-                continue
+            for geometry in link.collisions:
+                shape = collision_shape(geometry.shape, covered=True)
+                add(link.name, index, shape, np.asarray(geometry.origin), self._padding.get(link.name, 0.0))
+        for item in snapshot.attached:
             if item.link not in self._links:
                 raise UnknownNameError("link", item.link, f"robot {self.robot.name!r}", self._links)
             shape = collision_shape(item.shape, item.solid, covered=True)
             add(item.name, self._links.index(item.link), shape, item.pose, item.padding)
-        rule = PairRule.in_scene(self._allowed, snapshot, self.self_collision)
         pairs = [
             (a, b)
             for a in range(len(names))
             for b in range(a + 1, len(names))
             if axes[a] != axes[b] and rule.checks(names[a], names[b])
         ]
-        checked = np.array([[rule.checks(a, b) for b in self._object_names] for a in names], dtype=np.uint8)
-        self._body_names, self._pairs = names, pairs
-        self._shapes = [entry[0] for entry in (*bodies, *objects)]  # kept: shapes are shared while anything uses them
-        robot = _core.MeshRobot.build(
-            self.robot.core, bodies, np.array(pairs, dtype=np.int32).reshape(-1, 2), self._slides()
+        self._body_names, self._pairs, self._body_shapes = names, pairs, [entry[0] for entry in bodies]
+        return _core.MeshRobot.build(
+            self.robot.core, bodies, np.array(pairs, dtype=np.int32).reshape(-1, 2), slide_reach(self.robot)
         )
-        scene = _core.MeshScene.build(robot, objects)
-        self._checked = np.ascontiguousarray(checked.reshape(-1))
-        return self._model(robot, scene, self.margin)
 
     def _model(self, robot: _core.MeshRobot, scene: _core.MeshScene, margin: float) -> _core.MeshModel:
         return _core.MeshModel.build(
@@ -179,14 +188,47 @@ class MeshChecker:
 
     def _moved(self, snapshot: SceneSnapshot) -> _core.MeshModel | None:
         """The model for a snapshot in which nothing but poses of world objects changed; else None."""
-        if self._core is None or self._seen is None or not self._seen.differs_in_poses_only(snapshot):
+        if self._core is None or self._seen is None or (changed := self._seen.moved_to(snapshot)) is None:
             return None
-        scene = self._core.scene
-        for number, name in enumerate(self._object_names):
-            if snapshot.objects[name] is not self._seen.objects[name]:
-                scene = scene.moved(number, np.ascontiguousarray(snapshot.objects[name].pose[:3]))
+        scene, names = self._core.scene, self._object_names
+        for item in changed:
+            scene = scene.moved(names.index(item.name), np.ascontiguousarray(item.pose[:3]))
         return self._model(self._core.robot, scene, self.margin)
 
-    def _slides(self) -> np.ndarray:
-        reach = np.maximum(np.abs(self.robot.lower), np.abs(self.robot.upper))
-        return np.where(np.isfinite(reach), reach, _SLIDE).astype(float)
+
+def pair_checks(
+    robot: Robot, allowed: Pairs, padding: float = 0.0
+) -> list[tuple[tuple[str, str], Callable[[np.ndarray], np.ndarray]]]:
+    """Pairs of links that joints move against each other, each with an exact check of it alone.
+
+    A check tells of configurations (N, dof), not checked, in which the two, each grown by `padding`, come too near.
+    """
+    tree, description = robot.tree, robot.description
+    axes: list[int] = tree.link_axes.tolist()
+    bodies: dict[str, list[tuple[_core.CollisionShape, int, np.ndarray, float, int]]] = {}
+    for index, link in enumerate(description.links):
+        for geometry in link.collisions:
+            placement = np.ascontiguousarray((tree.link_placements[index] @ np.asarray(geometry.origin))[:3])
+            shape = collision_shape(geometry.shape, covered=True)
+            bodies.setdefault(link.name, []).append((shape, axes[index], placement, padding, 0))
+    slides = slide_reach(robot)
+
+    def check(first: str, second: str) -> Callable[[np.ndarray], np.ndarray]:
+        own, others = bodies[first], bodies[second]
+        pairs = np.array([(a, len(own) + b) for a in range(len(own)) for b in range(len(others))], dtype=np.int32)
+        both = [(*body[:4], number) for number, body in enumerate((*own, *others))]
+        alone = _core.MeshRobot.build(robot.core, both, pairs, slides)
+        scene = _core.MeshScene.build(alone, [])
+        none = np.zeros(0, dtype=np.uint8)
+        model = _core.MeshModel.build(alone, scene, margin=0.0, environment=False, self_collision=True, checked=none)
+        return model.collides
+
+    names = list(bodies)
+    found = [(a, b) for k, a in enumerate(names) for b in names[k + 1 :] if bodies[a][0][1] != bodies[b][0][1]]
+    return [(pair, check(*names)) for names in found if (pair := ordered_pair(*names)) not in allowed]
+
+
+def slide_reach(robot: Robot) -> np.ndarray:
+    """How far sliding joints go (dof,), metres."""
+    reach = np.maximum(np.abs(robot.lower), np.abs(robot.upper))
+    return np.where(np.isfinite(reach), reach, _SLIDE).astype(float)

@@ -38,6 +38,8 @@ def collision_shape(
     """
     if isinstance(shape, Mesh):
         shape = load_mesh(shape)
+    if isinstance(shape, PointCloud):
+        return shape.core
     if not isinstance(shape, TriangleMesh):
         solid = None
     key = (content_key(shape), solid, excess if covered else None)
@@ -56,8 +58,6 @@ _made: weakref.WeakValueDictionary[Any, _core.CollisionShape] = weakref.WeakValu
 
 def _make(shape: SceneShape, solid: bool | None, excess: float | None) -> _core.CollisionShape:
     kind, size = _primitive(shape)
-    if isinstance(shape, PointCloud):
-        return _build(kind, size, vertices=shape.points)
     if kind == _core.ShapeKind.mesh:
         return _make_mesh(shape, solid, excess)
     return _build(kind, size, cover=np.zeros((0, 5)) if excess is None else _cover_primitive(shape, excess))
@@ -78,8 +78,6 @@ def _primitive(shape: SceneShape) -> tuple[_core.ShapeKind, tuple[float, float, 
             return kinds.cone, (radius, 0.0, 0.5 * length)
         case shapes.Plane():
             return kinds.half_space, (0.0, 0.0, 0.0)
-        case PointCloud():
-            return kinds.points, (shape.radius, 0.0, 0.0)
         case _:
             return kinds.mesh, (0.0, 0.0, 0.0)
 

@@ -13,7 +13,7 @@ from memetik import _core
 from memetik.errors import MemetikError
 from memetik.geometry.core_shapes import needs_field, object_spec
 from memetik.geometry.distance_field import DistanceField
-from memetik.geometry.shapes import Mesh, PointCloud, SceneShape, Shape, TriangleMesh
+from memetik.geometry.shapes import Mesh, SceneShape, Shape, TriangleMesh
 from memetik.geometry.sphere_fit import Fit, fit_shape
 from memetik.geometry.tessellate import as_mesh
 
@@ -233,8 +233,6 @@ def _merged(shapes: list[FittedShape]) -> list[FittedShape]:
 
 def _link_field(shape: SceneShape) -> DistanceField:
     """The field of a link's mesh: as fine as its fit."""
-    if isinstance(shape, PointCloud):
-        return DistanceField.from_points(shape.points, shape.radius)
     mesh = as_mesh(shape)
     return DistanceField.of_mesh(mesh, max(default_protrusion(mesh), float(np.ptp(mesh.bounds, axis=0).max()) / 200))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from memetik.collision.allowed_pairs import Pairs, adjacent_pairs, count_collisions, srdf_pairs
+from memetik.collision.allowed_pairs import CollisionCounts, Pairs, adjacent_pairs, collision_table, srdf_pairs
 from memetik.doctor.subject import Subject
 from memetik.errors import GeometryError
 from memetik.geometry.mesh_files import load_mesh
@@ -33,12 +33,14 @@ def check_contacts(subject: Subject, description: Description, samples: int) -> 
     allowed = srdf_pairs(robot) | adjacent_pairs(robot)
     q = robot.random(0, samples)
     q[0] = robot.neutral
-    counts = count_collisions(robot, q, allowed=allowed)
+    states = [_state_configuration(robot, state) for state in description.semantics.states]
+    table = collision_table(robot, np.array([*q, *states]), allowed=allowed)
+    counts = CollisionCounts({pair: int(collides[:samples].sum()) for pair, collides in table.items()}, samples)
     _report_always(subject, sorted(counts.always), samples)
-    _report_never(subject, frozenset(counts.most), sorted(counts.never), samples)
+    _report_never(subject, frozenset(counts.counts), sorted(counts.never), samples)
     topology = Topology(description)
-    for state in description.semantics.states:
-        colliding = count_collisions(robot, _state_configuration(robot, state)[None], allowed=allowed).always
+    for number, state in enumerate(description.semantics.states, start=samples):
+        colliding = {pair for pair, collides in table.items() if collides[number]}
         for first, second in sorted(colliding - counts.always):
             if _decides(state, topology, first, second):
                 owner = f"state {state.name!r} of group {state.group!r}"

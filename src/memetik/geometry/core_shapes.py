@@ -12,7 +12,7 @@ from memetik import _core
 from memetik.geometry.closed_surface import analyse, connected
 from memetik.geometry.distance_field import DistanceField
 from memetik.geometry.mesh_files import merge_vertices
-from memetik.geometry.shapes import Box, Capsule, Cylinder, Plane, SceneShape, Shape, Sphere, TriangleMesh
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Plane, PointCloud, SceneShape, Shape, Sphere, TriangleMesh
 
 
 def object_spec(
@@ -25,16 +25,17 @@ def object_spec(
     """A shape at a pose (3, 4) for the core, with its distance field where it `needs_field`."""
     kind, size = core_primitive(shape)
     core = None if field is None else field.core
-    return _core.ObjectSpec(kind=kind, pose=pose, size=size, padding=padding, field=core, key=key)
+    cloud = shape.core if isinstance(shape, PointCloud) else None
+    return _core.ObjectSpec(kind=kind, pose=pose, size=size, padding=padding, field=core, cloud=cloud, key=key)
 
 
 def needs_field(shape: Shape | SceneShape) -> bool:
-    """Whether a shape is no primitive of the core."""
+    """Whether a shape is neither a primitive of the core nor a point cloud."""
     return core_primitive(shape)[0] == _core.ObjectKind.field
 
 
 def core_primitive(shape: Shape | SceneShape) -> tuple[_core.ObjectKind, tuple[float, float, float]]:
-    """Kind and size (metres) of a shape as the core has it; a field where it is no primitive of the core."""
+    """Kind and size (metres) of a shape as the core has it; a field where the core has no form of its own for it."""
     match shape:
         case Box((x, y, z)):
             return _core.ObjectKind.box, (0.5 * x, 0.5 * y, 0.5 * z)
@@ -46,6 +47,8 @@ def core_primitive(shape: Shape | SceneShape) -> tuple[_core.ObjectKind, tuple[f
             return _core.ObjectKind.cylinder, (radius, 0.0, 0.5 * length)
         case Plane():
             return _core.ObjectKind.half_space, (0.0, 0.0, 0.0)
+        case PointCloud():
+            return _core.ObjectKind.cloud, (0.0, 0.0, 0.0)
         case _:
             return _core.ObjectKind.field, (0.0, 0.0, 0.0)
 

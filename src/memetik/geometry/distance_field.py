@@ -238,13 +238,22 @@ class DistanceField:
         }
 
 
-def mesh_distance(vertices: ArrayLike, faces: ArrayLike, points: ArrayLike, *, threads: int = 2) -> np.ndarray:
+class MeshDistance:
+    """The exact unsigned distance to a triangle mesh; the tree over its triangles is kept."""
+
+    def __init__(self, vertices: ArrayLike, faces: ArrayLike):
+        self._tree = _core.TriangleTree(
+            np.ascontiguousarray(vertices, dtype=float), np.ascontiguousarray(faces, dtype=np.int32)
+        )
+
+    def __call__(self, points: ArrayLike, *, threads: int = 2) -> np.ndarray:
+        """From points (N, 3)."""
+        return self._tree.distance(np.ascontiguousarray(points, dtype=float), threads)
+
+
+def mesh_distance(vertices: ArrayLike, faces: ArrayLike, points: ArrayLike) -> np.ndarray:
     """The exact unsigned distance from points (N, 3) to a triangle mesh."""
-    points = np.ascontiguousarray(points, dtype=float)
-    out = np.empty(len(points))
-    vertices, faces = np.ascontiguousarray(vertices, dtype=float), np.ascontiguousarray(faces, dtype=np.int32)
-    _core.mesh_distance(vertices, faces, points, out, threads)
-    return out
+    return MeshDistance(vertices, faces)(points)
 
 
 def _restored(cls: type[DistanceField], arrays: dict[str, np.ndarray] | None) -> DistanceField | None:

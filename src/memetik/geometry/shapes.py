@@ -9,12 +9,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import Field, dataclass, field, fields
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik.errors import GeometryError
+
+if TYPE_CHECKING:
+    from memetik import _core
 
 MAX_COORDINATE = 1e6
 """No coordinate of a scene is larger, in metres; larger ones are in a wrong unit or damaged."""
@@ -116,6 +119,9 @@ class _ArrayShape:
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}  # without what is derived
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._set(**state)  # numpy forgets on the way that arrays are read-only
@@ -228,6 +234,22 @@ class PointCloud(_ArrayShape):
             raise GeometryError(f"radius of a PointCloud must be positive and finite, not {self.radius!r}.")
         self._set(points=points, radius=float(self.radius))
 
+    @cached_property
+    def core(self) -> _core.CollisionShape:
+        """The native form: the balls in a tree of boxes."""
+        from memetik import _core  # only clouds need the core here
+
+        none, no_corners = np.zeros((0, 3)), np.zeros(0, dtype=np.int32)
+        arrays = _core.ShapeArrays(
+            vertices=self.points,
+            faces=no_corners.reshape(0, 3),
+            hull=no_corners,
+            boundary=np.zeros((0, 9)),
+            samples=none,
+            cover=np.zeros((0, 5)),
+        )
+        return _core.CollisionShape.build(_core.ShapeKind.points, (self.radius, 0.0, 0.0), False, arrays)
+
     def __repr__(self) -> str:
         return f"PointCloud({len(self.points)} points, radius={self.radius:g})"
 
@@ -301,7 +323,7 @@ def _array(shape: _ArrayShape, name: str, value: ArrayLike, dtype: type[float | 
 
 
 def _check_finite(what: str, array: np.ndarray) -> None:
-    if array.size and not (np.abs(array) <= MAX_COORDINATE).all():
+    if array.size and not (array.min() >= -MAX_COORDINATE and array.max() <= MAX_COORDINATE):
         where = tuple(int(i) for i in np.argwhere(~(np.abs(array) <= MAX_COORDINATE))[0])
         raise GeometryError(
             f"{what} have the value {array[where]} at index {where}; coordinates must be finite and within "

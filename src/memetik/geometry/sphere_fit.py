@@ -16,14 +16,15 @@ import numpy as np
 from memetik import _core
 from memetik.errors import GeometryError
 from memetik.geometry import cache
-from memetik.geometry.distance_field import DistanceField, FieldOptions, mesh_distance
+from memetik.geometry.closed_surface import analyse
+from memetik.geometry.mesh_files import has_area, merge_vertices
 from memetik.geometry.shapes import Box, Capsule, Cylinder, PointCloud, SceneShape, Shape, Sphere, TriangleMesh
 from memetik.geometry.tessellate import as_mesh
 
 DEFAULT_PROTRUSION = 0.003
 """How far fitted bodies may stick out of a shape, metres; exact shapes do not at all."""
 
-_MOST_SAMPLES = 150_000
+_LEAST_PROTRUSION = 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,142 +129,24 @@ def _fit_mesh(mesh: TriangleMesh, protrusion: float) -> Fit:
     """Balls about points inside: the greedy choice among those of a grid, each as large as it may be."""
     key = cache.digest((mesh.vertices, mesh.faces, protrusion))
     stored = cache.load("spheres", key)
-    if stored is not None and {"centres", "radii", "scalars"} <= stored.keys():
-        coverage, kept = stored["scalars"].tolist()
-        centres, radii = stored["centres"], stored["radii"]
-        return Fit(centres, centres, radii, np.maximum(radii - kept, 0.0), coverage, kept)
-    fit = _balls(mesh, protrusion)
-    scalars = np.array([fit.coverage, fit.protrusion])
-    cache.store("spheres", key, {"centres": fit.starts, "radii": fit.radii, "scalars": scalars})
-    return fit
+    if stored is None or not {"centres", "radii", "inner"} <= stored.keys():
+        stored = _balls(mesh, protrusion)
+        cache.store("spheres", key, stored)
+    centres, radii, inner = stored["centres"], stored["radii"], stored["inner"]
+    return Fit(centres, centres, radii, inner, 1.0, float((radii - inner).max()))
 
 
-def _balls(mesh: TriangleMesh, protrusion: float) -> Fit:
-    spacing = max(0.35 * protrusion, math.sqrt(mesh.area / (0.43 * _MOST_SAMPLES)))
-    margin = spacing / math.sqrt(3.0)
-    extra = max(protrusion, 2.0 * margin)
-    solid = _Solid(mesh, spacing, extra)
-    extent = float(np.ptp(mesh.bounds, axis=0).max())
-    centres, depths = _candidates(solid, extra, extent)
-    inner_spacing = max(2.0 * extra, extent / 50)
-    inside = _grid_points(mesh.bounds, inner_spacing)
-    inside = inside[solid.depth(inside) > inner_spacing]
-    samples = np.concatenate([solid.surface, inside])
-    margins = np.concatenate([np.full(len(solid.surface), margin), np.full(len(inside), 0.87 * inner_spacing)])
-    chosen, covered = _core.cover_balls(centres, depths + extra, samples, margins, 2)
-    picked = np.array(chosen, dtype=np.intp)
-    centres, depths = centres[picked], depths[picked]
-    left = samples[~np.array(covered)]
-    if len(left):  # thin sheets and sharp edges: balls about the samples themselves
-        radius = extra - margin
-        added, _ = _core.cover_balls(left, np.full(len(left), radius), left, np.zeros(len(left)), 2)
-        centres = np.concatenate([centres, left[added]])
-        depths = np.concatenate([depths, np.zeros(len(added))])
-    return Fit(centres, centres, depths + extra, depths, 1.0, extra)
-
-
-class _Solid:
-    """A mesh as one solid: how deep points are below what of its surface can be reached from outside.
-
-    Meshes of links are often several bodies that run into each other; the surfaces inside do not count. Neither do
-    crevices that are narrower than two protrusions.
-    """
-
-    def __init__(self, mesh: TriangleMesh, spacing: float, extra: float):
-        self.bounds = mesh.bounds
-        resolution = max(0.5 * extra, float(np.ptp(mesh.bounds, axis=0).max()) / 300)
-        options = FieldOptions(padding=0.0, solid=True, max_values=60_000_000)
-        self._field = DistanceField(mesh.vertices, mesh.faces, resolution, **options)
-        self.surface, self.normals, faces = _surface_samples(mesh, spacing)
-        lift = 2.0 * self._field.resolution * self.normals
-        free = np.maximum(self._field.value(self.surface + lift), self._field.value(self.surface - lift))
-        outer = free > self._field.resolution
-        if self._field.is_shell or not outer.any():
-            outer[:] = True
-        self.outer = np.flatnonzero(outer)
-        self._mesh = mesh.vertices, mesh.faces[np.unique(faces[outer])]
-
-    def depth(self, points: np.ndarray) -> np.ndarray:
-        """The depth of points, zero outside."""
-        below = np.flatnonzero(self._field.value(points) < 0.0)
-        depths = np.zeros(len(points))
-        depths[below] = mesh_distance(*self._mesh, points[below])
-        return depths
-
-    def inwards(self, points: np.ndarray, normals: np.ndarray) -> np.ndarray:
-        """Unit vectors into the solid at points of its surface: the blend of the faces that meet there."""
-        gradient = self._field.gradient(points)
-        length = np.linalg.norm(gradient, axis=1, keepdims=True)
-        return np.where(length > 0.3, -gradient / np.maximum(length, 1e-9), -normals)
-
-
-def _candidates(solid: _Solid, extra: float, extent: float) -> tuple[np.ndarray, np.ndarray]:
-    """Points inside and their depths: centres of the largest balls that touch the surface, and points below it.
-
-    The large balls cover most; near edges and corners only balls of one to a few protrusions in depth cover anything.
-    """
-    kept = solid.outer[_thinned(solid.surface[solid.outer], max(1.5 * extra, extent / 60))]
-    surface, inwards = solid.surface[kept], solid.inwards(solid.surface[kept], solid.normals[kept])
-    low, high = np.zeros(len(surface)), np.full(len(surface), 0.5 * extent)
-    for _ in range(14):
-        middle = 0.5 * (low + high)
-        fits = solid.depth(surface + middle[:, None] * inwards) >= 0.95 * middle
-        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-    # The deepest point of that line so far, for the last ball that fits may be a little beyond it.
-    trials = low * np.linspace(0.75, 1.0, 11)[:, None]
-    depths = np.stack([solid.depth(surface + trial[:, None] * inwards) for trial in trials])
-    deepest = np.take_along_axis(trials, depths.argmax(axis=0)[None], axis=0)[0]
-    below = [np.minimum(deepest, share * extra) for share in (0.9, 1.5, 2.4, 5.0)]
-    points = np.concatenate([surface + depth[:, None] * inwards for depth in (deepest, *below)])
-    points = np.concatenate([points, _grid_points(solid.bounds, max(2.0 * extra, extent / 30))])
-    points = points[_thinned(points, 0.4 * extra)]
-    depths = solid.depth(points)
-    return points[depths > 0.0], depths[depths > 0.0]
-
-
-def _surface_samples(mesh: TriangleMesh, spacing: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points on the faces, with their normals and faces: every point of a face is within spacing / sqrt(3) of one."""
-    triangles = mesh.triangles
-    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
-    edges = np.linalg.norm(triangles - np.roll(triangles, 1, axis=1), axis=2).max(axis=1)
-    divisions = np.maximum(1, np.ceil(edges / spacing)).astype(int)
-    points, numbers = list[np.ndarray](), list[np.ndarray]()
-    counts: list[int] = np.unique(divisions).tolist()
-    for count in counts:
-        i, j = np.meshgrid(np.arange(count + 1), np.arange(count + 1), indexing="ij")
-        inside = i + j <= count
-        weights = np.stack([i[inside], j[inside], count - i[inside] - j[inside]], axis=1) / count
-        chosen = divisions == count
-        points.append((weights @ triangles[chosen]).reshape(-1, 3))
-        numbers.append(np.repeat(np.flatnonzero(chosen), len(weights)))
-    all_points = np.concatenate(points)
-    _, first = np.unique(_cell_numbers(np.round(all_points / (1e-3 * spacing))), return_index=True)
-    first.sort()
-    faces = np.concatenate(numbers)[first]
-    return all_points[first], normals[faces], faces
-
-
-def _grid_points(bounds: np.ndarray, spacing: float) -> np.ndarray:
-    axes: list[np.ndarray] = []
-    for low, high in bounds.T.tolist():
-        count = max(1, math.ceil((high - low) / spacing))
-        axes.append(0.5 * (low + high) + spacing * (np.arange(count) - 0.5 * (count - 1)))
-    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-
-
-def _thinned(points: np.ndarray, spacing: float) -> np.ndarray:
-    """The numbers of one point of each cell of a grid."""
-    return np.sort(np.unique(_cell_numbers(np.floor(points / spacing)), return_index=True)[1])
-
-
-def _cell_numbers(cells: np.ndarray) -> np.ndarray:
-    """One number for each row of whole numbers (N, 3), the same for equal rows only."""
-    if not len(cells):
-        return np.zeros(0, dtype=np.int64)
-    cells = (cells - cells.min(axis=0)).astype(np.int64)
-    _, wide, high = cells.max(axis=0) + 1
-    return (cells[:, 0] * wide + cells[:, 1]) * high + cells[:, 2]
+def _balls(mesh: TriangleMesh, protrusion: float) -> dict[str, np.ndarray]:
+    """Balls over the surface and the inside."""
+    vertices, faces = merge_vertices(mesh.vertices, mesh.faces)
+    kept = faces[has_area(vertices, faces)]
+    if not len(kept):
+        raise GeometryError(f"the mesh has {len(faces)} triangles, none of which has an area.")
+    surface = analyse(TriangleMesh(vertices, faces.astype(np.int32)), True)
+    triangles = np.ascontiguousarray(vertices[kept].reshape(-1, 9))
+    boundary = np.ascontiguousarray(surface.boundary.reshape(-1, 9))
+    rows = _core.fit_cover(triangles, boundary, max(protrusion, _LEAST_PROTRUSION), 0.0, True)
+    return {"centres": rows[:, :3].copy(), "radii": rows[:, 3].copy(), "inner": rows[:, 4].copy()}
 
 
 def _depths(deepest: float, protrusion: float, first: float, overlap: float) -> list[float]:

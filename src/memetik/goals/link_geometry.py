@@ -110,7 +110,7 @@ def _geometry(
     primitives: list[tuple[Shape, Array]], surfaces: list[_core.Surface], hulls: list[_Hull]
 ) -> _core.Geometry:
     for shape, _ in primitives:
-        if core_primitive(shape)[0] == _core.ObjectKind.field:
+        if core_primitive(shape)[0] in (_core.ObjectKind.field, _core.ObjectKind.cloud):
             raise GoalError(
                 f"a goal on a link's geometry knows boxes, spheres, cylinders, capsules and meshes, not {shape!r}."
             )

@@ -11,6 +11,8 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress, zip_longest
+from operator import is_not
 from types import MappingProxyType
 from typing import TypedDict, Unpack
 
@@ -37,17 +39,39 @@ class SceneSnapshot:
     allowed: frozenset[tuple[str, str]]
     version: int
 
-    def differs_in_poses_only(self, other: SceneSnapshot) -> bool:
-        """Whether nothing but poses of objects in the world differs."""
-        if self.allowed != other.allowed or list(self.objects) != list(other.objects):
+    def replaced_by(self, other: SceneSnapshot) -> list[SceneObject] | None:
+        """The records of another snapshot that this one has not, where the names, their order, allowed pairs and
+        attached objects are the same in both; else None."""
+        if self.allowed is not other.allowed and self.allowed != other.allowed:
+            return None
+        if list(self.objects) != list(other.objects):
+            return None
+        old, new = self.objects.values(), other.objects.values()
+        changed = list(compress(zip(old, new, strict=True), map(is_not, old, new)))
+        return None if any(a.link is not None or b.link is not None for a, b in changed) else [b for _, b in changed]
+
+    def moved_to(self, other: SceneSnapshot) -> list[SceneObject] | None:
+        """As `replaced_by`, where nothing but poses differs; else None."""
+        changed = self.replaced_by(other)
+        if changed is None or not all(_is_same_body(self.objects[item.name], item) for item in changed):
+            return None
+        return changed
+
+    def keeps_robot(self, other: SceneSnapshot) -> bool:
+        """Whether allowed pairs and attached objects are the same in another snapshot."""
+        if self.allowed is not other.allowed and self.allowed != other.allowed:
             return False
-        for old, new in zip(self.objects.values(), other.objects.values(), strict=True):
-            if old is new:
-                continue
-            same = old.link is None and new.link is None and old.shape is new.shape
-            if not same or old.padding != new.padding or old.solid != new.solid:
-                return False
-        return True
+        pairs = zip_longest(self.attached, other.attached)
+        return all(a is b for a, b in pairs)
+
+    @property
+    def attached(self) -> list[SceneObject]:
+        """The objects that move with a link."""
+        return [item for item in self.objects.values() if item.link is not None]
+
+
+def _is_same_body(old: SceneObject, new: SceneObject) -> bool:
+    return old.shape is new.shape and old.padding == new.padding and old.solid == new.solid
 
 
 EMPTY = SceneSnapshot({}, frozenset(), 0)

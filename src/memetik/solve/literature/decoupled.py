@@ -168,7 +168,7 @@ class _Halves:
             return None
         into = inverse(target)
         poses = [(into @ item.pose)[:3] for item in self._scene if item.link is None]
-        return self._fast.core.moved(np.array(poses, dtype=float).reshape(-1, 3, 4))
+        return self._fast.core.moved(np.arange(len(poses)), np.array(poses, dtype=float).reshape(-1, 3, 4))
 
 
 _known: WeakKeyDictionary[Problem, _Halves] = WeakKeyDictionary()
