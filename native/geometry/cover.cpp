@@ -16,8 +16,8 @@ namespace {
 
 using Point = std::array<double, 3>;
 
-constexpr double kCellShare = 1.0 / 6;  // edge of a surface cell, of the excess
-constexpr double kMostCells = 60000, kMostVoxels = 15000;
+constexpr double kCellShare = 1.0 / 5;  // edge of a surface cell, of the excess
+constexpr double kMostCells = 150000, kMostVoxels = 15000;
 
 struct Cell {
   Point low{INFINITY, INFINITY, INFINITY}, high{-INFINITY, -INFINITY, -INFINITY};

@@ -211,6 +211,22 @@ def disable_pairs(description: Description, pairs: Iterable[tuple[str, str]], re
     return replace(description, semantics=semantics)
 
 
+def set_collisions(
+    description: Description, shapes: Mapping[str, Sequence[Geometry]], *, keep: bool = False
+) -> Description:
+    """These links have these collision shapes, beside their own where `keep`; other links stay as they are."""
+    topology = Topology(description)
+    for name in shapes:
+        topology.require_link(name)
+    links = [
+        replace(link, collisions=((*link.collisions,) if keep else ()) + tuple(shapes[link.name]))
+        if link.name in shapes
+        else link
+        for link in description.links
+    ]
+    return replace(description, links=tuple(links))
+
+
 def keep_moved_end_effectors(description: Description) -> Description:
     """Without the end effectors that no joint moves."""
     topology = Topology(description)

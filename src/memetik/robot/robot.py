@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
-from os import PathLike
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard, Unpack, cast
 
 import numpy as np
@@ -24,6 +24,7 @@ from memetik.robot.kinematics import Kinematics
 from memetik.robot.limits import AxisLimits, JointLimits
 from memetik.robot.load import load_description
 from memetik.robot.readers.dh import DhTable
+from memetik.robot.readers.sphere_file import read_spheres, spheres_of
 from memetik.robot.urdf_writer import write_urdf
 
 if TYPE_CHECKING:
@@ -222,6 +223,21 @@ class Robot(Kinematics):
     def with_disabled_pairs(self, pairs: Iterable[tuple[str, str]], reason: str = "User") -> Robot:
         """This robot with these pairs of links no longer checked for collision with each other."""
         return Robot(edit.disable_pairs(self.description, pairs, reason))
+
+    def with_collisions(self, shapes: Mapping[str, Shapes] | str | PathLike[str], *, keep: bool = False) -> Robot:
+        """This robot with other collision shapes for some links: {link: shapes in its frame}, or a file of spheres:
+        cuRobo's, an XRDF, a spherised URDF.
+
+        The links are then these shapes, in every check; links that are not named stay as they are.
+        keep: the links keep their own shapes beside them.
+        """
+        if isinstance(shapes, Mapping):
+            given = {name: _geometries(own) for name, own in shapes.items()}
+        elif fspath(shapes).endswith((".urdf", ".xacro")):
+            given = spheres_of(load_description(fspath(shapes)))
+        else:
+            given = read_spheres(expanded(shapes))
+        return Robot(edit.set_collisions(self.description, given, keep=keep))
 
     def renamed(self, name: str) -> Robot:
         """This robot under another name."""
