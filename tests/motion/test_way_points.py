@@ -1,4 +1,4 @@
-"""Motions through way points, in one call."""
+"""Motions through waypoints, in one call."""
 
 from __future__ import annotations
 
@@ -76,5 +76,5 @@ def test_a_way_point_that_collides_is_named(ur5, scene):
     scene.add_sphere("ball", 0.1, ur5.pose(ur5.tip, POINT))
     plan = mk.plan(ur5, GOAL, scene, START, via=[START + 0.01, POINT])
     assert (plan.success, plan.stage, plan.reason) == (False, "configurations", "goal in collision")
-    assert plan.detail.startswith("Way point 2:")
+    assert plan.detail.startswith("Waypoint 2:")
     assert "'ball'" in plan.detail

@@ -120,9 +120,9 @@ class Planner:
         optimise    seconds beyond path_timeout for shortening the path, or until nothing is gained for a while: never
                     longer than before, always proved.
         progress    called with seconds and length for each shorter path.
-        via         way points that are passed in their order, without a stop where there is room: configurations (dof,)
+        via         waypoints that are passed in their order, without a stop where there is room: configurations (dof,)
                     or {joint: value}, or goals without open targets.
-        via_tolerance   by how much, radians or metres, each joint may be off a way point as it is passed.
+        via_tolerance   by how much, radians or metres, each joint may be off a waypoint as it is passed.
         """
         robot = self.robot
         if limits is None and velocity_scale == acceleration_scale == 1.0:
@@ -144,7 +144,7 @@ class Planner:
         return run.plan
 
     def _leg(self, point: WayPoint) -> Leg:
-        """To a way point."""
+        """To a waypoint."""
         if not are_goals(point):
             return Leg(goal=cast("Configuration", point))
         goals = [point] if isinstance(point, Goal) else list(point)

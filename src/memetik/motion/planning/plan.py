@@ -76,7 +76,7 @@ class Plan:
     candidates      (K, dof) configurations that meet the goals, those with the quickest straight motion first
     times           seconds by stage
     tried           what was done, line by line
-    via             (K, dof) the way points that it passes; None where none were asked for
+    via             (K, dof) the waypoints that it passes; None where none were asked for
     points_on_path  (M, dof) the configurations along a Cartesian path
     approach_time   seconds of a Cartesian plan's trajectory before its path begins
     fraction        how much of a Cartesian path was followed, 0 to 1; 1 for other plans

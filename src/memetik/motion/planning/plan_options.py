@@ -20,7 +20,7 @@ WayPoint: TypeAlias = Configuration | Goal | Sequence[Goal]
 """A configuration, or goals."""
 
 VIA_TOLERANCE = 0.02
-"""Radians or metres: what each joint may be off a way point."""
+"""Radians or metres: what each joint may be off a waypoint."""
 
 
 class PlanOptions(TypedDict, total=False):

@@ -39,7 +39,7 @@ SLACK = 1e-6
 
 
 PASSING_STEP = 5e-4
-"""Seconds between two looks at whether way points are passed."""
+"""Seconds between two looks at whether waypoints are passed."""
 
 
 class TimingError(MemetikError):
@@ -114,7 +114,7 @@ def time_path(
     if exceeded is not None:
         raise TimingError(exceeded)
     if not passes(trajectory, passing):
-        raise TimingError(f"the motion does not pass all way points; try another method than {method!r}.")
+        raise TimingError(f"the motion does not pass all waypoints; try another method than {method!r}.")
     if not request.at_rest:  # with velocities at its ends the curve leaves the hull of the points
         problem = _beyond(trajectory, robot)
         if problem is not None:
