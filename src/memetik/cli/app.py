@@ -21,22 +21,22 @@ from memetik.cli.ros_words import argument_words
 from memetik.errors import MemetikError
 
 VERBS = {
-    "robots": "List the bundled robots.",
+    "robots": "List the robots that have a name: the bundled ones, and those of installed packages.",
     "doctor": "Check a robot description. Exit code 1 if it has errors.",
-    "setup": "Bring up a new arm: check it, find out what planning needs, try it, write one file that load_robot reads."
-    " Exit code 0 if every stage went well, 1 if one did not.",
+    "setup": "Bring up a new arm: check it, measure what planning needs, try it, and write one file for load_robot. "
+    "Exit code 0 if every stage succeeded, 1 if not.",
     "fk": "Forward kinematics: poses of links, in metres and radians, in the world's frame.",
-    "solve": "Find a configuration that meets the goals. Exit code 0 if there is one, 1 if none was found, 2 for bad "
-    "input.",
+    "solve": "Find a configuration that meets the goals. Exit code 0 if one was found, 1 if none was found, 2 for "
+    "bad input.",
     "reach": "Study the reach of a robot: over a surface, over base placements, or over its whole workspace.",
-    "plan": "Plan a motion. Exit code 0 if there is one, 1 if none was found, 2 for bad input.",
+    "plan": "Plan a motion. Exit code 0 if one was found, 1 if none was found, 2 for bad input.",
     "tune": "Tune a method's parameters on a scenario.",
-    "studio": "Open the studio and print its address. Ctrl-C ends it. Files are read and written below this folder "
-    "only.",
-    "run": "Run a task. Exit code 0 if all of it was done and every object is where it should be, 1 if not.",
+    "studio": "Open the studio in the browser and print its address. Ctrl-C ends it. It reads and writes files below "
+    "the current folder only.",
+    "run": "Run a task. Exit code 0 if every step was done and every object is where it should be, 1 if not.",
     "ros": "Join a ROS 2 graph: IK, FK, validity and planning services under MoveIt's names, a goal topic, streaming.",
-    "demo": "Solve random reachable targets on five robots and inside a tank, show how fast and how often, draw a "
-    "picture.",
+    "demo": "Solve random reachable targets on five robots and inside a tank, print success rates and times, and make "
+    "a moving picture.",
     "bench": "Compare solvers, scenes and robots.",
 }
 """The verbs and what `memetik --help` says of them."""

@@ -37,7 +37,9 @@ from memetik.geometry.formats import MESH_NAMES
 from memetik.progress import TerminalRunProgress
 
 bench = typer.Typer(no_args_is_help=True, add_completion=False)
-peers = typer.Typer(help="Solvers of others: which are there, and how to get the rest.", invoke_without_command=True)
+peers = typer.Typer(
+    help="List other people's solvers: which are installed, and how to install the others.", invoke_without_command=True
+)
 bench.add_typer(peers, name="peers")
 bench.command()(report)
 
@@ -53,11 +55,13 @@ class BenchOptions:
     solver: list[str] = option([], "A method, a peer, or adapter.py:Class. Repeatable.", "--solver", "-m")
     targets: int | None = option(None, "Targets for each scenario.", "--targets", "-n", show_default="200")
     timeout: list[float] = option([], "Seconds for a target.", "--timeout", "-t", show_default="0.1")
-    trials: int | None = option(None, "How often all is repeated.", "--trials", "-k", show_default="3")
+    trials: int | None = option(None, "How often everything is repeated.", "--trials", "-k", show_default="3")
     store: Path = option(Path("bench.db"), "The file of results; the same command resumes.", "--store")
     seeding: list[str] = option([], "random, middle, given, straight, another, keep or follow.")
     free: list[str] = option([], "JOINT or JOINT=SHARE that seeds leave free while the others are held. Repeatable.")
-    rejection: bool | None = option(None, "Ask solvers that see no scene again.", show_default="on")
+    rejection: bool | None = option(
+        None, "Run solvers that ignore the scene again while their answers collide.", show_default="on"
+    )
     reachability: str | None = option(None, "only reachable targets, or check, or skip.", show_default="only")
     tolerance: str | None = option(None, "Metres and radians: '1e-4 1e-3'.", show_default="1e-5 1e-5")
     evaluations: int | None = option(None, "Bound memetik's methods by work instead of time.")
@@ -65,11 +69,11 @@ class BenchOptions:
     jobs: int | None = option(None, "Cores used at once.", "--jobs", "-j", show_default="1")
     memory: float | None = option(None, "Gigabytes that a solver may use.", show_default="4")
     grace: float | None = option(None, "Seconds after the timeout until a solver is ended.", show_default="1")
-    budget: float | None = option(None, "Seconds after which no further target is begun.")
+    budget: float | None = option(None, "Seconds after which no new target is started.")
     cluster: str | None = option(None, "Run on a dask cluster: its address, or 'local'.")
     tls: Path | None = option(None, "Folder with ca.pem, cert.pem and key.pem of a cluster at tls://host:port.")
     log: bool | None = option(None, "Keep every attempt: time, contacts, verdict; bench attempts shows them.")
-    retry: bool = option(False, "Ask again where a solver hung, crashed or raised.", "--retry")
+    retry: bool = option(False, "Run targets again at which a solver hung, crashed or raised.", "--retry")
     as_json: bool = json_option()
 
     def chosen(self) -> Spec:
@@ -88,7 +92,7 @@ class BenchOptions:
 
 
 def run(options: BenchOptions) -> None:
-    """Run solvers on robots in scenarios. Nothing is asked twice: the same command goes on where it was stopped."""
+    """Run solvers on robots in scenarios. The same command resumes where it was stopped; nothing is run twice."""
     store, chosen, outcome = options.store, options.chosen(), None
     try:
         with TerminalRunProgress() as progress:
@@ -159,7 +163,7 @@ def show(
     solver: list[str] = typer.Option([], "--solver", "-m", help="Only these solvers or labels."),
     as_json: bool = JSON_OPTION,
 ) -> None:
-    """Show what came of the runs: share solved, times, what was claimed wrongly, and the machines."""
+    """Show the results of the runs: share solved, times, wrong claims of success, and the machines."""
     with Store(store, must_exist=True) as opened:
         lines = summary(opened, robots=robot or None, scenarios=scenario or None, solvers=solver or None)
         machines, versions = opened.machines(), opened.versions()
@@ -176,7 +180,7 @@ def show(
 
 @bench.command()
 def diff(
-    first: Path = typer.Argument(..., help="A store, or with a second solver the only one.", show_default=False),
+    first: Path = typer.Argument(..., help="A store of results.", show_default=False),
     second: Path = typer.Argument(None, help="Another store to compare with.", show_default=False),
     solver: list[str] = typer.Option([], "--solver", "-m", help="Two labels, or runs, of one store; or of both."),
     as_json: bool = JSON_OPTION,
@@ -256,7 +260,7 @@ def merge(
     others: list[Path] = typer.Argument(..., help="Stores, from this machine or others.", show_default=False),
     as_json: bool = JSON_OPTION,
 ) -> None:
-    """Put the results of other stores into one. What it has already stays as it is."""
+    """Merge the results of other stores into one. Results that it already has stay as they are."""
     counts = merge_stores(store, others)
     if as_json:
         print_json("memetik.bench.merge/1", {"store": str(store), "merged": counts})

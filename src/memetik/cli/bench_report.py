@@ -26,7 +26,7 @@ def report(
     view: bool = typer.Option(True, help="Three-dimensional views of the targets on the page."),
     as_json: bool = JSON_OPTION,
 ) -> None:
-    """Report what came of the runs: curves, tables, views, and what a difference is worth."""
+    """Write a report of the runs: curves, tables, views, and which differences are significant."""
     check_outputs(output, (".html", ".htm", ".pdf", ""))
     style = read_style(config) if config is not None else PlotStyle()
     style = style.narrowed(robot, scenario, solver)

@@ -19,11 +19,11 @@ _COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 @dataclass(frozen=True, kw_only=True)
 class DoctorOptions:
     file: str = argument(..., "URDF, xacro or MJCF file, or the name of a bundled robot.", metavar="FILE")
-    srdf: str | None = option(None, "SRDF file; one beside FILE is found by itself.")
+    srdf: str | None = option(None, "SRDF file; one beside FILE is found automatically.")
     search_path: list[str] = search_path_option()
     arg: list[str] = arguments_option()
-    samples: int = option(2000, "Configurations that are checked for contacts; 0 leaves that out.", min=0)
-    quiet: bool = option(False, "Leave out infos.", "--quiet", "-q")
+    samples: int = option(2000, "Configurations that are checked for contacts; 0 skips that check.", min=0)
+    quiet: bool = option(False, "Do not print notes of severity info.", "--quiet", "-q")
     as_json: bool = json_option()
 
 

@@ -112,7 +112,9 @@ class GoalOptions:
         [], "LINK roll pitch yaw, or LINK and a quaternion x y z w; repeatable.", metavar="LINK ..."
     )
     align: list[str] = option(
-        [], "LINK axis direction: an axis of the link, such as z or -x, along one of the world.", metavar="LINK ..."
+        [],
+        "LINK axis direction: an axis of the link, such as z or -x, that points along one of the world's.",
+        metavar="LINK ...",
     )
     goal: list[str] = option([], 'Any goal as JSON: {"type": "LookAt", "link": ..., ...}; repeatable.')
 

@@ -32,12 +32,10 @@ from memetik.robot.robot import Robot
 class PlanOptions(GoalOptions):
     robot: str = robot_argument()
     to: str | None = option(None, "A configuration instead of goals: all joint values, or NAME=VALUE, ...")
-    start: str | None = option(None, "The configuration now: all joint values, or NAME=VALUE, ...")
+    start: str | None = option(None, "The current configuration: all joint values, or NAME=VALUE, ...")
     line: bool = option(False, "Move the tool on a straight line to the one --pose.", "--line")
     along: list[str] = option([], "A goal as JSON, as for --goal, that holds along the whole motion; repeatable.")
-    via: list[str] = option(
-        [], "A configuration that is passed on the way: all values, or NAME=VALUE, ...; repeatable."
-    )
+    via: list[str] = option([], "A configuration that the motion passes: all values, or NAME=VALUE, ...; repeatable.")
     scene: str | None = scene_option()
     group: str | None = option(None, "Plan for this group of the robot only.")
     self_collision: bool = option(True, "Whether the robot must not collide with itself.")
@@ -49,7 +47,12 @@ class PlanOptions(GoalOptions):
     velocity_scale: float = option(1.0, "Share of the velocity limits.")
     acceleration_scale: float = option(1.0, "Share of the acceleration limits.")
     rng: int = rng_option()
-    output: str | None = option(None, "Write the trajectory to this .json or .csv file.", "--output", "-o")
+    output: str | None = option(
+        None,
+        "File for the trajectory: .csv, .json, .mcap, .ros.json, .ros.yaml, or .script for Universal Robots.",
+        "--output",
+        "-o",
+    )
     rate: float | None = option(None, "Resample the trajectory at this rate, in hertz.")
     search_path: list[str] = search_path_option()
     arg: list[str] = arguments_option()

@@ -70,13 +70,16 @@ class ReachOptions(ClusterOptions):
     link: str | None = option(None, "Link that reaches the targets; by default the robot's tip.")
     axis: str = option("z", "Axis of the link that points into the surface: x, y, z, -x, -y or -z.")
     spin: str = option("free", "Rotation about that axis: free or fixed.")
-    standoff: float | None = option(None, "Metres before the surface; by default as little as the tool's shape allows.")
+    standoff: float | None = option(
+        None, "Distance from the surface in metres; by default the smallest that the tool's shape allows."
+    )
     touch: list[str] = option([], "Link that may touch the surface; repeatable.")
     collision: bool = option(True, "Whether collisions with surface, scene and the robot itself count.")
     score: str = option(
-        "manipulability,margin", "What makes a configuration good: manipulability, margin, clearance; NAME=WEIGHT."
+        "manipulability,margin",
+        "What makes a configuration good: manipulability, margin, clearance; with weights as NAME=WEIGHT.",
     )
-    passes: int = option(3, "Passes over the targets; those after the first start from neighbours.", min=1)
+    passes: int = option(3, "Passes over the targets; later passes start from solved neighbours.", min=1)
     evaluations: int | None = option(
         None, "Bound on the work for one attempt.", min=1, show_default="4000, for maps 300"
     )
@@ -84,7 +87,7 @@ class ReachOptions(ClusterOptions):
     base: list[str] = option([], "'x y z' or 'x y z roll pitch yaw' of the robot; repeatable to compare.")
     also: list[str] = option([], "Another robot to compare with; repeatable.")
     place: str | None = option(
-        None, "Find the best base: 'x=-1:1 y=-1:1 z=0:0.5 yaw=-3.14:3.14'; what is not named stays."
+        None, "Find the best base: 'x=-1:1 y=-1:1 z=0:0.5 yaw=-3.14:3.14'; what is not named stays fixed."
     )
     places: int = option(192, "Bases that --place tries.", min=4)
     map_size: float | None = option(None, "Map the whole workspace in cells of this edge, metres.", "--map")

@@ -29,8 +29,8 @@ class RunOptions:
         "ur://host for an arm of Universal Robots.",
     )
     real_time: float | None = option(None, "Speed relative to the wall clock; as fast as possible by default.")
-    fault: list[str] = option([], "Spoil the driver: stops-early, drops-points, few-points=N; repeatable.")
-    recoveries: int = option(5, "How often a move may go on after something went wrong.", min=0)
+    fault: list[str] = option([], "Make the driver fail: stops-early, drops-points, few-points=N; repeatable.")
+    recoveries: int = option(5, "How many times a move may recover after a fault.", min=0)
     teach: str | None = option(None, "Record the arm's configuration under this name in --postures, and end.")
     postures: str = option("postures.toml", "File of taught configurations, for --teach.")
     record: str | None = option(None, "Record trajectories and states as MCAP with messages of ROS 2.")

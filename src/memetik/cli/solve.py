@@ -42,7 +42,7 @@ class SolveOptions(GoalOptions):
     threads: int | None = option(None, "Threads of the search.")
     method: str | None = option(None, "Search method, by name; docs/methods.md lists them.")
     every: bool = option(False, "All distinct solutions, the nearest to the seed first.", "--all")
-    explain: bool = option(False, "Say why, and what would help.", "--explain")
+    explain: bool = option(False, "Explain the result, and what would help.", "--explain")
     save: str | None = option(None, "Write the problem to this JSON file as well.")
     search_path: list[str] = search_path_option()
     arg: list[str] = arguments_option()

@@ -21,8 +21,8 @@ class StudioOptions:
     arg: list[str] = arguments_option()
     scene: str | None = option(None, "Scene file (TOML) to begin with.")
     port: int | None = option(None, "Port; by default 8080 or the next that is free. 0: any.")
-    host: str = option("127.0.0.1", "Address to listen at; any but this machine's own needs a token.")
-    token: str | None = option(None, 'What a browser has to know; "auto" makes one.')
+    host: str = option("127.0.0.1", "Address to listen at; any other than this machine's own needs a token.")
+    token: str | None = option(None, 'Secret in the address that a browser needs; "auto" makes one.')
     no_browser: bool = option(False, "Do not open a browser.", "--no-browser")
     as_json: bool = json_option()
 

@@ -41,14 +41,16 @@ class TuneOptions(ClusterOptions):
     scenario: str = option("Random", "A scenario, or a scenario's file.", "--scenario", "-s")
     targets: int = option(100, "Targets for the search.", "--targets", "-n", min=2)
     held_out: int = option(100, "Further targets that confirm the gain.", min=2)
-    trials: int = option(50, "Sets of parameters to try; the first is the default.", "--trials", "-k", min=1)
-    timeout: float = option(0.1, "Seconds for a target; a failure counts as these.", "--timeout", "-t")
+    trials: int = option(50, "Sets of parameters to try; the first set is the default.", "--trials", "-k", min=1)
+    timeout: float = option(0.1, "Seconds for a target; a failure counts as this time.", "--timeout", "-t")
     evaluations: int | None = option(
-        None, "Score by evaluations, at most these, instead of time: the same result on any machine.", min=1
+        None, "Score by evaluations, at most so many, instead of time: the same result on any machine.", min=1
     )
-    two: bool = option(False, "Failures and cost of the solved ones as two objectives.", "--two-objectives")
+    two: bool = option(
+        False, "Optimise failures, and the cost of solved targets, as two objectives.", "--two-objectives"
+    )
     choose: str = option(
-        "score", "What the best is: of least score, of fewest failures, or of least cost of the solved."
+        "score", "Which is the best: score (lowest), failures (fewest) or cost (lowest of the solved targets)."
     )
     only: list[str] = option([], "Tune this parameter only; repeatable.")
     bounds: list[str] = option(
