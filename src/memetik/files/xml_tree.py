@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 from xml.parsers import expat
@@ -25,7 +25,6 @@ NO_LIMIT = 1e9
 """A joint limit, velocity or effort of this size or beyond stands for "none": files write 1e9, 1e16 or inf for it."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_NUMBERS = re.compile(rf"\s*{_NUMBER.pattern}(\s+{_NUMBER.pattern})*\s*", re.ASCII)
 _INFINITE = re.compile(r"([+-]?)inf(inity)?", re.ASCII | re.IGNORECASE)
 
 
@@ -37,7 +36,7 @@ class Element:
     def __init__(self, tag: str, attributes: dict[str, str], line: int):
         self.tag, self.attributes, self.line = tag, attributes, line
         self.children: list[Element] = []
-        self.content: list[str] = []
+        self.content: Sequence[str] = ()
 
     def __repr__(self) -> str:
         return f"<{self.tag}> in line {self.line}"
@@ -78,22 +77,17 @@ class Element:
         written = self.attributes.get(attribute)
         if written is None and default is not None:
             return default
-        if written is not None and _NUMBER.fullmatch(written) and len(written) < 100:
-            value = float(written)
-            if -MAX_MAGNITUDE <= value <= MAX_MAGNITUDE:
-                return value
-        return self._finite(self.text(attribute), attribute)
+        values = _plain_numbers(written or "")
+        return values[0] if len(values) == 1 else self._finite(self.text(attribute), attribute)
 
     def numbers(self, attribute: str, count: int | None, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
         """Finite numbers from an attribute, separated by blanks; `count` of them, or any where count is None."""
-        if default is not None and not self.attributes.get(attribute, "").strip():
+        written = self.attributes.get(attribute, "")
+        if default is not None and not written.strip():
             return default
-        # The common case, in one step: as many plain numbers as are needed.
-        match = _NUMBERS.fullmatch(self.attributes.get(attribute, ""))
-        if match is not None:
-            values = tuple(map(float, match.group().split()))
-            if (count is None or len(values) == count) and all(-MAX_MAGNITUDE <= v <= MAX_MAGNITUDE for v in values):
-                return values
+        values = _plain_numbers(written)  # the common case, in one step
+        if values and (count is None or len(values) == count):
+            return values
         words = self._words(attribute)
         if count is not None and len(words) != count:
             written = _shorten(self.attributes[attribute])
@@ -180,19 +174,8 @@ def parse_xml(content: str | bytes, what: str, *, limits: XmlLimits = XmlLimits(
     skipped = content.count(b"\n", 0, len(content) - len(stripped))
     if not stripped:
         raise DescriptionError(f"{what} is empty.")
-    builder = _Builder(what, limits)
     parser = expat.ParserCreate(encoding)
-    parser.buffer_text = True
-    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-    parser.StartElementHandler = lambda tag, attributes: builder.start(
-        tag, attributes, parser.CurrentLineNumber + skipped
-    )
-    parser.EndElementHandler = builder.end
-    if keep_text:
-        parser.CharacterDataHandler = builder.add_text
-    parser.StartDoctypeDeclHandler = builder.refuse
-    parser.EntityDeclHandler = builder.refuse
-    parser.ExternalEntityRefHandler = builder.refuse
+    document = _build(parser, what, limits, skipped, keep_text)
     try:
         parser.Parse(stripped, True)
     except expat.ExpatError as error:
@@ -201,42 +184,66 @@ def parse_xml(content: str | bytes, what: str, *, limits: XmlLimits = XmlLimits(
         raise DescriptionError(message, "malformed-xml", line) from None
     except (ValueError, LookupError, UnicodeError) as error:
         raise DescriptionError(f"{what} is in an encoding that cannot be read: {error}.") from None
-    if builder.root is None:
+    if not document.children:
         raise DescriptionError(f"{what} has no XML element.")
-    return builder.root
+    return document.children[0]
 
 
-class _Builder:
-    def __init__(self, what: str, limits: XmlLimits):
-        self.what, self.limits = what, limits
-        self.root: Element | None = None
-        self.open: list[Element] = []
-        self.count = 0
+def _build(parser: expat.XMLParserType, what: str, limits: XmlLimits, skipped: int, keep_text: bool) -> Element:
+    """Let a parser put its elements below the one that is returned. It stands for the document."""
+    document = Element("", {}, 0)
+    unfinished = [document]
+    count, most, deepest = 0, limits.elements, limits.depth
 
-    def start(self, tag: str, attributes: dict[str, str], line: int) -> None:
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal count
+        count += 1
+        if count > most:
+            raise DescriptionError(f"{what} has more than {most} elements.")
+        line = parser.CurrentLineNumber + skipped
+        if len(unfinished) > deepest:
+            raise DescriptionError(f"{what} nests elements deeper than {deepest} levels in line {line}.")
         element = Element(tag, attributes, line)
-        self.count += 1
-        if self.count > self.limits.elements:
-            raise DescriptionError(f"{self.what} has more than {self.limits.elements} elements.")
-        if len(self.open) >= self.limits.depth:
-            raise DescriptionError(f"{self.what} nests elements deeper than {self.limits.depth} levels in line {line}.")
-        if self.open:
-            self.open[-1].children.append(element)
-        else:
-            self.root = element
-        self.open.append(element)
+        unfinished[-1].children.append(element)
+        unfinished.append(element)
 
-    def end(self, _tag: str) -> None:
-        self.open.pop()
+    def end(_tag: str) -> None:
+        unfinished.pop()
 
-    def add_text(self, text: str) -> None:
-        self.open[-1].content.append(text)
+    def add_text(text: str) -> None:
+        element = unfinished[-1]
+        element.content = (*element.content, text)
 
-    def refuse(self, *_arguments: str | int | None) -> NoReturn:
+    def refuse(*_arguments: str | int | None) -> NoReturn:
         raise DescriptionError(
-            f"{self.what} declares a document type or entities; these are refused for safety. "
+            f"{what} declares a document type or entities; these are refused for safety. "
             "Remove the <!DOCTYPE ...> part."
         )
+
+    parser.buffer_text = True
+    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    if keep_text:
+        parser.CharacterDataHandler = add_text
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    parser.ExternalEntityRefHandler = refuse
+    return document
+
+
+def _plain_numbers(text: str) -> tuple[float, ...]:
+    """Finite numbers of usual size, separated by blanks; none where anything else is among them."""
+    if "_" in text or not text.isascii():  # which Python reads as parts of numbers
+        return ()
+    try:
+        values = tuple(map(float, text.split()))
+    except ValueError:
+        return ()
+    for value in values:
+        if not -MAX_MAGNITUDE <= value <= MAX_MAGNITUDE:
+            return ()
+    return values
 
 
 def _shorten(text: str | None, most: int = 60) -> str:

@@ -18,6 +18,7 @@ from memetik.geometry.shapes import Shape
 from memetik.robot.joint_kinds import JOINT_KINDS, JointKind, JointTraits
 from memetik.robot.notes import Note
 
+_LOWER = ("lower", "soft_lower")
 LIMIT_NAMES = ("lower", "upper", "velocity", "acceleration", "effort", "soft_lower", "soft_upper")
 """The limits a joint has, one value per axis."""
 
@@ -104,9 +105,8 @@ class Joint:
         if self.kind not in JOINT_KINDS:
             raise DescriptionError(f"joint {self.name!r} has type {self.kind!r}; {suggest(self.kind, JOINT_KINDS)}")
         count = self.axes
-        defaults = {"lower": -math.inf, "upper": math.inf, "soft_lower": -math.inf, "soft_upper": math.inf}
         for name in LIMIT_NAMES:
-            values = tuple(float(v) for v in getattr(self, name)) or (defaults.get(name, math.inf),) * count
+            values = tuple(map(float, getattr(self, name))) or (-math.inf if name in _LOWER else math.inf,) * count
             if len(values) != count:
                 raise DescriptionError(
                     f"joint {self.name!r} is {self.kind} and needs {count} values of {name}, not {len(values)}."

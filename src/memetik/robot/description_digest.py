@@ -49,7 +49,9 @@ def _read_only_link(link: Link) -> Link:
         inertial = replace(inertial, inertia=frozen(inertial.inertia))
     collisions = tuple(_read_only_geometry(geometry) for geometry in link.collisions)
     visuals = tuple(_read_only_geometry(geometry) for geometry in link.visuals)
-    return replace(link, inertial=inertial, collisions=collisions, visuals=visuals)
+    old, new = (link.inertial, *link.collisions, *link.visuals), (inertial, *collisions, *visuals)
+    unchanged = all(a is b for a, b in zip(old, new, strict=True))
+    return link if unchanged else replace(link, inertial=inertial, collisions=collisions, visuals=visuals)
 
 
 def _read_only_geometry(geometry: Geometry) -> Geometry:

@@ -7,6 +7,7 @@ and a formula of its own in the benchmark's verification, which must not trust t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 JointKind = Literal["fixed", "revolute", "continuous", "prismatic", "planar", "floating", "spherical", "cylindrical"]
@@ -26,7 +27,7 @@ class JointAxis:
     direction: Literal["axis", "x", "y", "z", "1", "2", "3"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JointTraits:
     """What is true of every joint of a kind."""
 
@@ -43,27 +44,27 @@ class JointTraits:
     joins_world: bool = False
     """Whether it may join a robot to the world: as SRDF's virtual joint, and no part of any limb."""
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the axes."""
         return tuple(axis.name for axis in self.axes)
 
-    @property
+    @cached_property
     def angular(self) -> tuple[bool, ...]:
         """Per axis: whether it is an angle in radians rather than a distance in metres."""
         return tuple(axis.angular for axis in self.axes)
 
-    @property
+    @cached_property
     def has_axis(self) -> bool:
         """Whether the joint's own axis matters."""
         return self.in_plane or any(axis.direction == "axis" for axis in self.axes)
 
-    @property
+    @cached_property
     def has_rotation_order(self) -> bool:
         """Whether three rotations in the joint's rotation order give it every orientation."""
         return any(axis.direction == "1" for axis in self.axes)
 
-    @property
+    @cached_property
     def needs_limits(self) -> bool:
         """Whether URDF requires position limits of it."""
         return len(self.axes) == 1 and self.bounded

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memetik.geometry.transforms import frozen_inverse
+from memetik.geometry.transforms import frozen_inverse, pose
 from memetik.robot.description import LIMIT_NAMES, Description, Joint
 from memetik.robot.joint_kinds import JointAxis
 from memetik.robot.topology import Topology
@@ -89,7 +89,6 @@ def compile_tree(description: Description) -> CompiledTree:
     for joint in topology.order:
         frames[joint.child] = axes.append_joint(joint, couplings.get(joint.name), *frames[joint.parent])
     link_axes = np.array([frames[link.name][0] for link in description.links], dtype=np.int32)
-    link_placements = np.array([_tidy(frames[link.name][1]) for link in description.links])
     variables = np.array(axes.variables, dtype=np.int32)
     prismatic = np.array(axes.prismatic, dtype=np.uint8)
     multipliers = np.array(axes.multipliers, dtype=float)
@@ -100,12 +99,12 @@ def compile_tree(description: Description) -> CompiledTree:
     return CompiledTree(
         parents=np.array(axes.parents, dtype=np.int32),
         prismatic=prismatic,
-        placements=np.array(axes.placements, dtype=float).reshape(-1, 3, 4),
+        placements=_tidy(axes.placements),
         variables=variables,
         multipliers=multipliers,
         offsets=np.array(axes.offsets, dtype=float),
         link_axes=link_axes,
-        link_placements=link_placements.reshape(-1, 3, 4),
+        link_placements=_tidy([frames[link.name][1] for link in description.links]),
         masses=masses,
         coms=coms,
         inertias=inertias,
@@ -133,9 +132,10 @@ def joint_pose(joint: Joint, values: Sequence[float]) -> np.ndarray:
 
 def joint_steps(joint: Joint) -> list[np.ndarray | Motion]:
     """The factors of a joint's pose from left to right: fixed poses and elementary motions."""
-    before, after = np.eye(4), np.eye(4)
-    before[:3, 3], after[:3, 3] = joint.anchor, [-v for v in joint.anchor]
-    steps: list[np.ndarray | Motion] = [joint.origin @ before, *_motions(joint), after]
+    steps: list[np.ndarray | Motion] = [joint.origin, *_motions(joint)]
+    if any(joint.anchor):
+        steps[0] = joint.origin @ pose(None, joint.anchor)
+        steps.append(pose(None, [-v for v in joint.anchor]))
     if not joint.reversed:
         return steps
     return [
@@ -217,15 +217,14 @@ class _Axes:
             if not isinstance(step, Motion):
                 pending = pending @ step
             elif coupling is not None:
-                to_axis = np.eye(4)
-                to_axis[:3, :3] = rotation_to_axis(step.axis)
+                to_axis = pose(rotation_to_axis(step.axis))
                 self.parents.append(parent)
                 self.prismatic.append(step.prismatic)
-                self.placements.append(_tidy(pending @ to_axis))
+                self.placements.append(pending @ to_axis)
                 self.variables.append(coupling.first + step.entry)
                 self.multipliers.append(step.sign * coupling.multiplier)
                 self.offsets.append(step.sign * coupling.offset)
-                parent, pending = len(self.parents) - 1, to_axis.T
+                parent, pending = len(self.parents) - 1, to_axis.T.copy()
         return parent, pending
 
 
@@ -309,11 +308,11 @@ def _unit_axis(joint: Joint) -> tuple[float, float, float]:
     return (x / length, y / length, z / length)
 
 
-def _tidy(pose: np.ndarray) -> np.ndarray:
+def _tidy(poses: Sequence[np.ndarray]) -> np.ndarray:
     """The upper three rows, rounding dust removed: the core skips products with exact zeros and ones."""
-    rows = pose[:3].copy()
+    rows = np.array(poses, dtype=float).reshape(-1, 4, 4)[:, :3].copy()
     rows[np.abs(rows) < 1e-15] = 0.0
-    rotation = rows[:, :3]
+    rotation = rows[..., :3]
     units = np.abs(np.abs(rotation) - 1.0) < 1e-15
     rotation[units] = np.sign(rotation[units])
     return rows

@@ -43,17 +43,29 @@ class TolerantReader:
 
     def text(self, element: Element, attribute: str, default: str | None = None) -> str:
         """The text of an attribute; in a tolerant reading "" where it is missing."""
-        return self.attempt(lambda: element.text(attribute, default), default or "")
+        try:
+            return element.text(attribute, default)
+        except DescriptionError as error:
+            self.refuse(error)
+            return default or ""
 
     def number(self, element: Element, attribute: str, default: float) -> float:
         """The number of an attribute, or the default."""
-        return self.attempt(lambda: element.number(attribute, default), default)
+        try:
+            return element.number(attribute, default)
+        except DescriptionError as error:
+            self.refuse(error)
+            return default
 
     def triple(
         self, element: Element, attribute: str, default: tuple[float, float, float] = (0.0, 0.0, 0.0)
     ) -> tuple[float, float, float]:
         """The three numbers of an attribute, or the default."""
-        x, y, z = self.attempt(lambda: element.numbers(attribute, 3, default), default)
+        try:
+            x, y, z = element.numbers(attribute, 3, default)
+        except DescriptionError as error:
+            self.refuse(error)
+            return default
         return x, y, z
 
     def refuse(self, error: DescriptionError, remedy: str = "") -> None:

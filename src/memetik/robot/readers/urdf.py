@@ -62,6 +62,8 @@ _ELEMENTS = {
 }
 """The elements that URDF, simulators and memetik know inside others."""
 
+_MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
 _WITHOUT_SHAPE = {
     "collision": "The link does not collide with what it stands for.",
     "visual": "The link is drawn without it.",
@@ -361,8 +363,7 @@ class _Reader(TolerantReader):
             message = f"The {self.owner} has no <inertia>."
             self.fill("missing-element", element, message, "Its moments of inertia are zero.")
         else:
-            pairs = ("xx", "xy", "xz", "yy", "yz", "zz")
-            xx, xy, xz, yy, yz, zz = (self.number(inertia, f"i{pair}", 0.0) for pair in pairs)
+            xx, xy, xz, yy, yz, zz = [self.number(inertia, name, 0.0) for name in _MOMENTS]
             matrix[:] = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
         rotation = placement[:3, :3]
         if rotation.trace() != 3.0:  # turned at all
