@@ -21,6 +21,7 @@ import logging
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,9 @@ def main() -> int:
     logging.disable(logging.WARNING)
     total: Counter[str] = Counter()
     for path in mjcf_files(given.folders):
-        found = run_in_process(partial(compare, seconds=given.seconds), path, given.configurations)
+        found = run_in_process(
+            partial(compare, seconds=given.seconds, search_path=given.folders), path, given.configurations
+        )
         if isinstance(found, str):
             if found:
                 print(f"{path}: {found}", flush=True)
@@ -61,11 +64,13 @@ def main() -> int:
     return 1 if total["other"] else 0
 
 
-def compare(path: Path, configurations: int, seconds: float = 60.0) -> Counter[str] | str:
+def compare(
+    path: Path, configurations: int, seconds: float = 60.0, search_path: Sequence[Path] = ()
+) -> Counter[str] | str:
     """Counts of one model, or why it was not compared; "" for what is no robot to either."""
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
-        robot = Robot(load_description(path))
+        robot = Robot(load_description(path, search_path=search_path))
     except (ValueError, MemetikError):
         return ""
     if robot.dof == 0 or robot.dof != sum(j.axes for j in robot.description.joints if j.mimic is None):

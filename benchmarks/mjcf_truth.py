@@ -3,10 +3,11 @@
     python benchmarks/mjcf_truth.py FOLDER ... [--configurations 5] [--list]
 
 A folder is that of an unpacked package, such as dm_control, gymnasium-robotics, robosuite, playground, metaworld,
-myosuite or mujoco-mjx from the package index. Files that MuJoCo does not compile are counted apart, with what memetik
-says of them. Compared are the poses of every body, site and camera at random configurations (metres, entries of the
-rotation), position limits, linear couplings, keyframes, and masses with centres and inertias (relative to the largest
-of the body). Each file is read in a process of its own. Exit code 1 where a bar does not hold.
+myosuite or mujoco-mjx from the package index; all of them may be read, wherever in them a file lies. Files that
+MuJoCo does not compile are counted apart, with what memetik says of them. Compared are the poses of every body,
+site and camera at random configurations (metres, entries of the rotation), position limits, linear couplings,
+keyframes, and masses with centres and inertias (relative to the largest of the body). Each file is read in a
+process of its own. Exit code 1 where a bar does not hold.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +47,8 @@ def main() -> int:
     worst = dict.fromkeys(BARS, 0.0)
     missed = 0
     for path in mjcf_files(given.folders):
-        answer = run_in_process(compare, path, given.configurations)
+        read = partial(compare, search_path=given.folders)
+        answer = run_in_process(read, path, given.configurations)
         outcome, differences, said = ("crash", {}, answer) if isinstance(answer, str) else answer
         outcomes[outcome] += 1
         for name, value in differences.items():
@@ -94,7 +97,7 @@ def _answer(sender: Any, function: Callable[[Path, int], Any], path: Path, confi
     sender.send(answer)
 
 
-def compare(path: Path, configurations: int) -> tuple[str, dict[str, float], str]:
+def compare(path: Path, configurations: int, search_path: Sequence[Path] = ()) -> tuple[str, dict[str, float], str]:
     """What became of one file, the largest differences, and what was said of it."""
     try:
         model, refusal = mujoco.MjModel.from_xml_path(str(path)), ""
@@ -102,7 +105,7 @@ def compare(path: Path, configurations: int) -> tuple[str, dict[str, float], str
         model, refusal = None, str(error).split("\n")[0]
     start = time.perf_counter()
     try:
-        robot = Robot(load_description(path))
+        robot = Robot(load_description(path, search_path=search_path))
     except MemetikError as error:
         outcome = "refused by both" if model is None else "refused by memetik alone"
         if model is not None and model.nbody == 1:

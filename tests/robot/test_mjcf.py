@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+import memetik as mk
 from memetik.errors import DescriptionError
 from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from memetik.geometry.transforms import angles_from_rotation, frozen_inverse, pose, rotation_from_quaternion
@@ -593,3 +594,22 @@ def test_meshes_of_included_files_are_found_where_mujoco_finds_them(tmp_path, pl
       <worldbody><body name="b"><freejoint/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>""")
     model = mujoco.MjModel.from_xml_path(str(path))
     assert Robot(load_description(path)).mass == pytest.approx(model.body_mass[1], rel=1e-6)
+
+
+def test_meshes_outside_what_may_be_read_are_noted_with_the_reason_and_opened_by_search_path(tmp_path):
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "a" / "b" / "c" / "d").mkdir(parents=True)
+    corners = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
+    (tmp_path / "meshes" / "part.obj").write_text(corners)
+    path = tmp_path / "a" / "b" / "c" / "d" / "arm.xml"
+    path.write_text(
+        '<mujoco><asset><mesh name="part" file="../../../../meshes/part.obj"/></asset><worldbody><body name="b">'
+        '<joint name="j"/><geom type="mesh" mesh="part"/></body></worldbody></mujoco>'
+    )
+    closed = mk.load_robot(path)
+    (note,) = [note for note in closed.notes if note.code == "missing-mesh"]
+    assert "part.obj lies outside the folders that the description may read" in note.message
+    assert "search_path=" in note.message
+    opened = mk.load_robot(path, search_path=tmp_path)
+    assert not opened.notes
+    assert opened.mass == pytest.approx(1000.0 / 6.0)

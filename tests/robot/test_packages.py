@@ -13,7 +13,7 @@ import pytest
 import memetik as mk
 from memetik.errors import DescriptionError, MemetikError
 from memetik.robot.readers.mesh_paths import MeshFinder
-from memetik.robot.readers.packages import PackageFinder, package_root
+from memetik.robot.readers.packages import PackageFinder, package_root, readable_root
 
 TRIANGLE = (
     "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\nendsolid a"
@@ -110,6 +110,15 @@ def test_the_root_of_a_package_is_its_package_xml_else_two_folders_up_from_the_f
     assert package_root(str(tmp_path / "p" / "a" / "b" / "c")) == str(tmp_path / "p")
     assert package_root(str(tmp_path / "q" / "urdf")) == str(tmp_path / "q")
     assert package_root("/robots") == "/robots"
+    assert readable_root(str(tmp_path / "p" / "a" / "b" / "c")) == str(tmp_path / "p")
+    assert readable_root(str(tmp_path / "q" / "r" / "urdf")) == str(tmp_path / "q")
+    assert readable_root("/robots") == "/robots"
+
+
+def test_what_may_be_read_unasked_ends_at_the_home_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home" / "me"))
+    assert readable_root(str(tmp_path / "home" / "me" / "robots")) == str(tmp_path / "home" / "me")
+    assert readable_root(str(tmp_path / "home" / "me")) == str(tmp_path / "home" / "me")
 
 
 @contextmanager

@@ -69,7 +69,9 @@ class MeshFinder:
                 if self._is_free(path) or self.packages.may_open(path):
                     yield path
                 else:
-                    self._reasons[uri] = f"{path} lies outside the folders that the description may read"
+                    place = os.path.normpath(path)
+                    why = f"{place} lies outside the folders that the description may read; search_path= opens others"
+                    self._reasons[uri] = why
 
     def _is_free(self, path: str) -> bool:
         return self.packages.folder is None and os.path.isabs(path) and os.path.normpath(path) == path

@@ -11,14 +11,12 @@ import os
 from collections.abc import Iterator, Mapping
 
 from memetik.files.xml_tree import MAX_BYTES, Element, parse_xml
-from memetik.robot.readers.packages import SearchPath
+from memetik.robot.readers.packages import SearchPath, readable_root
 
 MAX_FILES = 100
 BESIDE = " beside"
 """The attribute, which no file can have, for the path of an asset beside the included file that names it."""
 _ASSETS = ("mesh", "hfield", "texture", "skin")
-_FOLDERS_UP = 2
-_MAX_PARENTS = 40
 
 
 class SourceFiles:
@@ -28,7 +26,7 @@ class SourceFiles:
         entries = search_path.values() if isinstance(search_path, Mapping) else search_path
         self.search_path = [os.path.realpath(os.fspath(entry)) for entry in entries]
         self.folder = os.path.realpath(folder) if folder is not None else None
-        self.roots = [*([package_root(self.folder)] if self.folder else []), *self.search_path]
+        self.roots = [*([readable_root(self.folder)] if self.folder else []), *self.search_path]
         self.count = self.bytes = 0
 
     def read(self, element: Element, folders: list[str]) -> tuple[Element, str]:
@@ -89,18 +87,6 @@ class SourceFiles:
                 return path
         looked = ", ".join(dict.fromkeys(os.path.dirname(path) for path in inside))
         raise element.error(f"{element.label}: there is no file {name!r}; it was looked for in {looked}.")
-
-
-def package_root(folder: str) -> str:
-    """The nearest folder at or above `folder` that has a package.xml, else the folder two above."""
-    above = folder
-    for _ in range(_MAX_PARENTS):
-        if os.path.isfile(os.path.join(above, "package.xml")):
-            return above
-        above = os.path.dirname(above)
-    for _ in range(_FOLDERS_UP):
-        folder = os.path.dirname(folder)
-    return folder
 
 
 def _note_place(element: Element, folder: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 
 from memetik.errors import DescriptionError, GeometryError, suggest
 from memetik.files.xml_tree import Element
 from memetik.geometry.inertia import Solid, ellipsoid_solid, solid_of
-from memetik.geometry.shapes import Box, Capsule, Cylinder, Shape, Sphere, TriangleMesh
+from memetik.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere, TriangleMesh
 from memetik.geometry.tessellate import icosphere
 from memetik.geometry.transforms import pose, unit
 from memetik.robot.description import Geometry, Inertial
@@ -100,10 +101,18 @@ class GeomReader:
             return shape, local, solid
         asset = self.meshes[element.text("mesh")]
         if kind == "mesh":
+            self._note_missing(element, asset.shape)
             return asset.shape, local @ asset.reference, asset.solid(shell=shell)
         sizes, fitted = fitted_sizes(asset, kind, by_box=self.settings.fit_boxes, scale=element.number("fitscale", 1.0))
         shape, solid = _primitive(kind, sizes)
         return shape, local @ asset.reference @ fitted, solid
+
+    def _note_missing(self, element: Element, shape: Mesh | TriangleMesh) -> None:
+        if _is_missing(shape):
+            why = self.meshes.finder.reason(shape.uri)
+            message = f"The mesh {shape.uri!r:.300} of {element.label} is missing{': ' + why if why else ''}."
+            consequence = "Its body lacks it in collision, sight and mass."
+            self.notes.left_out(message, consequence, line=element.line, code="missing-mesh")
 
     def _color(self, element: Element) -> tuple[float, float, float, float] | None:
         material = self.materials.get(element.text("material", ""))
@@ -123,10 +132,15 @@ class GeomReader:
         if solid is None:
             what = "inertia" if given is not None else "mass"
             message = f"The {what} of {element.label} is left out, for want of a mesh that encloses a volume."
-            self.notes.left_out(message, "Its body is lighter than in MuJoCo.", line=element.line)
+            if not _is_missing(geom.geometry.shape):
+                self.notes.left_out(message, "Its body is lighter than in MuJoCo.", line=element.line)
             solid = Solid(0.0, np.zeros(3), np.zeros((3, 3)))
         mass = given if given is not None else solid.volume * element.number("density", DENSITY)
         return inertial_of(solid, mass, geom.geometry.origin) if mass > 0.0 else None
+
+
+def _is_missing(shape: Shape) -> TypeGuard[Mesh]:
+    return isinstance(shape, Mesh) and shape.path is None
 
 
 def primitive_sizes(settings: Settings, element: Element, kind: str) -> tuple[tuple[float, ...], np.ndarray]:

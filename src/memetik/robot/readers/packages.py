@@ -4,9 +4,9 @@ A package is a folder with a package.xml, found by the name that this states; wi
 It is looked for, in this order, in the mapping and the folders of the search path and anywhere below them, among the
 folders above the description, beside its own package, and in what ROS's and Gazebo's environment variables name.
 
-A description may open files of its own package (the nearest folder above it with a package.xml, else two folders up),
-of the search path, and of the packages found. Links count by where they lead: one that leads out of these is not
-followed. Nothing is ever fetched.
+A description may open files of its own package (the nearest folder above it with a package.xml, else what lies below
+the second folder up), of the search path, and of the packages found. Links count by where they lead: one that leads
+out of these is not followed. Nothing is ever fetched.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ _CRAWLED = ("ROS_PACKAGE_PATH",)
 _MODELS = ("GAZEBO_MODEL_PATH", "GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "SDF_PATH")
 _PREFIXES = ("AMENT_PREFIX_PATH", "COLCON_PREFIX_PATH", "CMAKE_PREFIX_PATH")
 _MAX_PARENTS = 40
+_FOLDERS_UP = 2
 _MAX_BESIDE = 3
 
 
@@ -60,10 +61,11 @@ class PackageFinder:
         self._roots: dict[str, list[str]] = {}
         self._real_folders: dict[str, str] = {}
         self._open = {os.path.realpath(entry) for entry in self.search_path}
-        if self.own is not None:
-            self._open.add(os.path.realpath(self.own))
+        if self.folder is not None:
+            self._open.add(readable_root(os.path.realpath(self.folder)))
+            self._open.add(os.path.realpath(package_root(self.folder)))
         if folder is not None and source and os.path.islink(source):
-            self._open.add(package_root(os.path.dirname(os.path.realpath(source))))
+            self._open.add(readable_root(os.path.dirname(os.path.realpath(source))))
 
     def find(self, package: str) -> str | None:
         """The folder of a package, None where there is none."""
@@ -164,6 +166,24 @@ def package_root(folder: str) -> str:
             return parent
     above = os.path.dirname(folder)
     return folder if os.path.dirname(above) == above else above
+
+
+def readable_root(folder: str) -> str:
+    """The topmost folder from which a description in `folder` may read without being told, links followed before.
+
+    That is the root of its package; without a package.xml, the folder two above, but neither the root of the file
+    system nor one above the user's home.
+    """
+    root = package_root(folder)
+    if os.path.isfile(os.path.join(root, "package.xml")):
+        return root
+    home = os.path.realpath(os.path.expanduser("~"))
+    for _ in range(_FOLDERS_UP):
+        above = os.path.dirname(folder)
+        if folder == home or os.path.dirname(above) == above:
+            break
+        folder = above
+    return folder
 
 
 def stated_name(folder: str) -> str | None:
