@@ -6,10 +6,11 @@ import pytest
 from public_robots import TOOLBOX
 
 from memetik.cli.ros_words import argument_words
+from memetik.doctor import diagnose
 from memetik.errors import DescriptionError, InvalidInputError
 from memetik.robot.load import load_description
 from memetik.robot.readers.xacro import _Expansion
-from memetik.robot.robot import Robot
+from memetik.robot.robot import Robot, load_robot
 from memetik.robot.source_words import join_arguments, split_arguments
 
 XACRO = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
@@ -225,3 +226,20 @@ def test_xacro_is_bounded_as_other_xml_is(xacro_file, text):
     xacro_file.write_text(text)
     with pytest.raises(DescriptionError, match=r"document type|more than 60000 elements|nests elements"):
         load_description(xacro_file)
+
+
+def test_arguments_of_the_root_have_their_declared_defaults(tmp_path):
+    path = tmp_path / "arm.urdf.xacro"
+    path.write_text(
+        '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="$(arg name)"><xacro:arg name="name" default="arm"/>'
+        '<xacro:arg name="size" default="1"/><link name="a$(arg size)"/></robot>'
+    )
+    (tmp_path / "arm.srdf.xacro").write_text(
+        '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="$(arg name)"><xacro:arg name="name" default="x"/>'
+        '<group name="$(arg name)_all"><link name="a2"/></group></robot>'
+    )
+    robot = load_robot(path, arguments={"size": 2})
+    assert (robot.name, robot.links, robot.groups) == ("arm", ("a2",), ("arm_all",))
+    assert load_robot(path, arguments={"name": "left"}).name == "left"
+    findings = diagnose(path, arguments={"size": 2})
+    assert not [finding for finding in findings if finding.code.startswith("srdf")]

@@ -19,7 +19,7 @@ from memetik.files.xml_tree import Element, parse_xml
 from memetik.robot import bundled
 from memetik.robot.description import Description, Joint, Semantics
 from memetik.robot.findings import Finding, Place, Report
-from memetik.robot.load import load_description, read_expanded
+from memetik.robot.load import load_description, read_expanded, read_expanded_srdf
 from memetik.robot.readers.mesh_paths import MeshFinder
 from memetik.robot.readers.srdf import find_srdf, read_srdf_element
 from memetik.robot.readers.urdf import read_urdf_tolerantly
@@ -167,7 +167,7 @@ class _Examination:
                 self.report.add("srdf-unreadable", Place(self.file), message, "Give its path.")
             return None, ""
         try:
-            content, _ = read_expanded(path, {}, self.folders)
+            content, _ = read_expanded_srdf(path, robot, self.folders)
             return content, os.path.basename(path)
         except MemetikError as error:
             self.report.add("srdf-unreadable", Place(os.path.basename(path)), str(error), "Give a readable file.")

@@ -181,6 +181,13 @@ def read_expanded(path: str, arguments: Mapping[str, Any], folders: SearchPath) 
     return expand_xacro(path, arguments=arguments, search_path=folders, notes=notes), notes.collected()
 
 
+def read_expanded_srdf(path: str, robot: str, folders: SearchPath) -> tuple[str | bytes, tuple[Note, ...]]:
+    """An SRDF's content, expanded where it is xacro; its argument `name`, where it has one, is the robot's name."""
+    content = read_bytes(path)
+    named = is_xacro(content) and re.search(rb"<xacro:arg\s+name=\"name\"", content)
+    return read_expanded(path, {"name": robot} if named else {}, folders)
+
+
 def is_xacro(content: bytes) -> bool:
     """Whether a file's content needs xacro, whatever the file is called."""
     return b"<xacro:" in content
@@ -278,12 +285,8 @@ def _with_semantics(
 
 
 def _with_srdf_file(description: Description, path: str, folders: SearchPath) -> Description:
-    """With an SRDF file, which may be xacro; its argument `name`, where it has one, is the robot's name."""
-    arguments: dict[str, Any] = {}
-    content = read_bytes(path)
-    if is_xacro(content) and re.search(rb"<xacro:arg\s+name=\"name\"", content):
-        arguments["name"] = description.name
-    text, notes = read_expanded(path, arguments, folders)
+    """With an SRDF file, which may be xacro."""
+    text, notes = read_expanded_srdf(path, description.name, folders)
     extended = add_srdf(description, text, source=path)
     return replace(extended, notes=(*extended.notes, *notes))
 

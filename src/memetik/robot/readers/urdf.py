@@ -63,7 +63,6 @@ _ELEMENTS = {
 """The elements that URDF, simulators and memetik know inside others."""
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-
 _WITHOUT_SHAPE = {
     "collision": "The link does not collide with what it stands for.",
     "visual": "The link is drawn without it.",

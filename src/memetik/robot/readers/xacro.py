@@ -76,12 +76,15 @@ class _Expansion:
     packages_found: dict[str, str] = field(default_factory=dict)
     declared: dict[str, str | None] = field(default_factory=dict)
     """Arguments and their defaults."""
+    values: dict[str, str] = field(default_factory=dict)
+    """Arguments that have a value from the start."""
 
     def run(self, given: dict[str, str]) -> str:
         xacro = _library()
+        self.values = dict(given)
         with _replaced(xacro, self):
             try:
-                text = xacro.process_file(self.path, mappings=dict(given), verbosity=0).toxml()
+                text = xacro.process_file(self.path, mappings=self.values, verbosity=0).toxml()
             except RecursionError as error:
                 raise DescriptionError(f"xacro file {self.path} includes or calls itself without end.") from error
             except Exception as error:  # xacro lets through whatever the file's expressions raise
@@ -186,10 +189,17 @@ class _Expansion:
             raise xacro.XacroException(f"{error.strerror}: {path}", exc=error) from error
         # Read safely first: minidom takes document types, entities and files of any size.
         parse_xml(self.contents[path], path)
+        first = not self.declared
         document = _LinedBuilder(path).parseString(self.contents[path].lstrip())
         for element in document.getElementsByTagName("xacro:arg"):
             default = element.getAttribute("default") if element.hasAttribute("default") else None
             self.declared.setdefault(element.getAttribute("name"), default)
+        if first:  # <robot name="$(arg name)"> is evaluated before the element that declares the argument
+            written = [attribute.value for attribute in document.documentElement.attributes.values()]
+            for name in re.findall(r"\$\(arg\s+([^)\s]+)\s*\)", " ".join(written)):
+                default = self.declared.get(name)
+                if default is not None and "$" not in default:
+                    self.values.setdefault(name, default)
         return document
 
 
