@@ -72,8 +72,7 @@ for phase in np.linspace(0.0, 1.0, FRAMES):
     poses[swinging][2, 3] += height(poses[swinging][:3, 3])
     targets = {**poses, "above its place": poses[standing][:3, 3], "pelvis": pelvis}
     begin = time.perf_counter(), time.process_time()
-    # For the pelvis and small displacements: 400 evaluations halve what is left of them, and take twice as long.
-    solution = problems[standing].solve(targets, seed=q, timeout=0.02, refine_evaluations=200)
+    solution = problems[standing].solve(targets, seed=q, timeout=0.02)
     times.append((time.perf_counter() - begin[0], time.process_time() - begin[1]))
     assert solution.success, solution.explain()
     q = solution.q

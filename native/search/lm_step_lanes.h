@@ -31,6 +31,8 @@ struct Step {
 
 inline void solve_cholesky(Lane *A, Lane *right, int n) { solve_ldl<0>(A, right, n); }
 
+inline bool has_one_joint_a_row(const Term &term) { return term.kind == TermKind::joints; }
+
 // Leaves out the variables at a limit that the gradient pushes outwards.
 inline void free_variables(const ProblemView &v, const Evaluation &e, Step &s, const Lane *gradient) {
   for (int i = 0; i < v.variable_count; ++i) {
@@ -53,6 +55,11 @@ inline void gradient_of(const ProblemView &v, const Evaluation &e, int rows, Lan
     const Term &term = v.terms[t];
     if (term.row >= rows) continue;
     const int32_t *variables = v.term_variables + term.variables;
+    if (has_one_joint_a_row(term)) {
+      for (int k = 0; k < term.rows; ++k)
+        gradient[variables[k]] += e.residual[term.row + k] * e.jacobian[size_t(term.row + k) * n + variables[k]];
+      continue;
+    }
     for (int k = 0; k < term.rows; ++k) {
       const Lane r = e.residual[term.row + k];
       const Lane *row = e.jacobian + size_t(term.row + k) * n;
@@ -121,6 +128,13 @@ inline void normal_matrix(const ProblemView &v, const Evaluation &e, Step &s, in
     const Term &term = v.terms[t];
     if (term.row >= rows) continue;
     const int32_t *variables = v.term_variables + term.variables;
+    if (has_one_joint_a_row(term)) {
+      for (int k = 0; k < term.rows; ++k) {
+        const Lane slope = e.jacobian[size_t(term.row + k) * n + variables[k]];
+        A[size_t(variables[k]) * n + variables[k]] += slope * slope;
+      }
+      continue;
+    }
     for (int k = 0; k < term.rows; ++k) {
       const Lane *row = e.jacobian + size_t(term.row + k) * n;
       for (int i = 0; i < term.variable_count; ++i) {
