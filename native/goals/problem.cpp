@@ -76,6 +76,7 @@ Problem::Problem(const ProblemSpec &spec)
   if (selection.mass) add_bodies(spec.tree->view(), selection);
   add_frames(spec, selection);
   add_variables(spec);
+  free_turns_ = find_free_turns(spec, axes_);
   // Hard goals come first in the residual, soft ones by priority after them.
   std::vector<size_t> order(spec.terms.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -6,6 +6,7 @@
 
 #include "collision/collision_kernel.h"
 #include "goals/closed_form.h"
+#include "goals/orientation_chart.h"
 #include "goals/problem_spec.h"
 #include "goals/problem_view.h"
 
@@ -48,6 +49,8 @@ class Problem {
   // How many joints the hard goals bind in general: demands beyond the number of variables cannot all be met.
   int demands() const { return demands_; }
   const std::vector<HeldJoint> &held_joints() const { return held_joints_; }
+  // Bodies that turn without limits, whose angles may be those of a chart.
+  const std::vector<FreeTurn> &free_turns() const { return free_turns_; }
   // To the errors of hard terms, what the joints that are held add in a configuration.
   void add_held_errors(const double *data, const double *q, double *errors) const;
   const std::vector<double> &lower() const { return full_lower_; }
@@ -91,6 +94,7 @@ class Problem {
   std::vector<TargetWrite> target_writes_;
   std::vector<int> offsets_;  // of the terms' data, as the spec orders them
   std::vector<HeldJoint> held_joints_;
+  std::vector<FreeTurn> free_turns_;
   std::vector<CollisionAxis> collision_axes_;
   std::vector<std::shared_ptr<const Geometry>> geometries_;
   std::vector<GeometryView> geometry_views_;

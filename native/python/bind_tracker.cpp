@@ -126,6 +126,7 @@ void bind_tracker(nb::module_ &m) {
       .def_rw("reference_weight", &TrackerOptions::reference_weight)
       .def_rw("blend", &TrackerOptions::blend)
       .def_rw("patience", &TrackerOptions::patience)
+      .def_rw("tumbles", &TrackerOptions::tumbles)
       .def_prop_rw(
           "smoothing", [](const TrackerOptions &o) { return o.filter.smoothing; },
           [](TrackerOptions &o, double value) { o.filter.smoothing = value; })

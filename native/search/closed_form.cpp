@@ -73,7 +73,8 @@ void conclude_blocked(SolveState &state, FreePose &search) {
 uint64_t multistart_key(uint64_t rng, uint64_t stream) { return mix(mix(rng, stream), ~uint64_t(0)); }
 
 bool solve_closed_form(SolveState &state) {
-  if (state.inputs.base || state.options.trace || state.options.collect > 0) return false;
+  if (state.inputs.base || state.instance.is_in_chart() || state.options.trace || state.options.collect > 0)
+    return false;
   const PoseMultistartKernels &kernels = active_pose_multistart_kernels();
   const Problem &problem = state.instance.problem;
   const ProblemView &view = state.instance.view;

@@ -61,14 +61,16 @@ bool is_closed(const Problem &problem, const SolveOptions &options, bool plain_p
          (kind != ClosedFormKind::shoulder || plain_pose);
 }
 
-Instance::Instance(const Problem &problem, const SolveInputs &inputs, double max_change, std::vector<int> *clipped)
+Instance::Instance(const Problem &problem, const SolveInputs &inputs, double max_change, bool in_chart,
+                   std::vector<int> *clipped)
     : problem(problem), view(problem.view()), is_confined_(inputs.collision != nullptr) {
   data.resize(problem.data().size());
   put_targets(problem, inputs.targets.data(), data.data());
   q.assign(inputs.q, inputs.q + view.dof);
   seed.resize(size_t(view.variable_count));
-  put_seed(problem, view, q.data(), seed.data(), data.data(), clipped);
   if (inputs.base) move_base(*inputs.base);
+  if (in_chart) enter_chart();
+  put_seed(problem, view, q.data(), seed.data(), data.data(), clipped);
   if (std::isfinite(max_change)) narrow(max_change);
   if (is_confined_) tight = inputs.collision->tight->view(), conservative = inputs.collision->conservative->view();
 }
@@ -112,6 +114,19 @@ std::vector<std::vector<double>> Instance::other_turns(const std::vector<double>
   std::stable_sort(found.begin(), found.end(), [&](const auto &a, const auto &b) { return distance(a) < distance(b); });
   if (found.size() > kMost) found.resize(kMost);
   return found;
+}
+
+void Instance::enter_chart() {
+  chart_.prepare(problem.free_turns(), view);
+  if (!chart_.is_near_singular(q.data())) return;
+  given_ = q;
+  chart_.center(q.data());
+  chart_.enter(q.data());
+  view.axes = chart_.axes();
+}
+
+void Instance::leave_chart(std::vector<double> &found) const {
+  if (chart_.is_in_use() && found.size() == given_.size()) chart_.leave(found.data(), given_.data());
 }
 
 bool Instance::is_within_limits(const double *configuration) const {

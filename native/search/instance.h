@@ -28,8 +28,10 @@ bool is_plain_pose(const Problem &problem, const SolveOptions &options, const So
 bool is_closed(const Problem &problem, const SolveOptions &options, bool plain_pose);
 
 struct Instance {
-  // `max_change`: by how much a joint may leave the seed.
-  Instance(const Problem &problem, const SolveInputs &inputs, double max_change, std::vector<int> *clipped);
+  // `max_change`: by how much a joint may leave the seed. `in_chart`: bodies that turn freely are in angles of a chart
+  // where the problem's are near singular.
+  Instance(const Problem &problem, const SolveInputs &inputs, double max_change, bool in_chart,
+           std::vector<int> *clipped);
   Instance(const Instance &) = delete;
   Instance &operator=(const Instance &) = delete;
 
@@ -38,6 +40,9 @@ struct Instance {
   std::vector<double> exact(const double *variables) const;
   // q with its joints on other turns that limits allow, the nearest to the seed first.
   std::vector<std::vector<double>> other_turns(const std::vector<double> &q) const;
+  bool is_in_chart() const { return chart_.is_in_use(); }
+  // Brings a configuration from the angles of the chart to the problem's own, the nearest to the seed.
+  void leave_chart(std::vector<double> &q) const;
   bool is_within_limits(const double *q) const;
   bool has_collision() const { return is_confined_; }
   // Hard goals that leave freedom: a configuration in collision can be improved.
@@ -51,8 +56,11 @@ struct Instance {
  private:
   void move_base(const Placement &base);
   void narrow(double max_change);
+  void enter_chart();
 
   bool is_confined_;
+  OrientationChart chart_;
+  std::vector<double> given_;  // seed in the problem's own angles, where a chart is in use
   std::vector<ActiveAxis> axes_;
   std::vector<LinkPoint> points_;
   std::vector<double> lower_, upper_, sample_lower_, sample_upper_;  // of the variables where changes are bounded

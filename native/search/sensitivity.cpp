@@ -59,7 +59,7 @@ bool has_row_ranges(TermKind kind) { return traits(kind).range.count != 0 && kin
 class Derivative {
  public:
   Derivative(const Problem &problem, const SolveInputs &inputs, const double *q)
-      : instance_(problem, inputs, std::numeric_limits<double>::infinity(), nullptr),
+      : instance_(problem, inputs, std::numeric_limits<double>::infinity(), false, nullptr),
         inputs_(inputs),
         view_(instance_.view),
         terms_(view_.terms, view_.terms + view_.term_count),

@@ -67,6 +67,7 @@ Outcome conclude(SolveState &state) {
     outcome.cost = least < 1e300 ? least : cost_at(state, best->data());
     if (outcome.ending != Ending::failed) measure(state, outcome.q, outcome.errors);
   }
+  state.instance.leave_chart(outcome.q);
   outcome.seconds = state.elapsed();
   const int64_t passed = ticks() - state.begin_ticks;
   if (state.options.threads == 1 && passed > 0)

@@ -1,11 +1,22 @@
 #include "search/solve_state.h"
 
+#include <cmath>
+
 namespace memetik {
+namespace {
 
 // Rounds of an island before the next one's turn, where configurations are climbed: enough for a climb from start to
 // end.
 constexpr int kConfinedRounds = 8;
 constexpr double kSecondsBetweenChecks = 0.05;
+
+// Where nobody outside the search sees configurations before it ends.
+bool may_use_chart(const SolveOptions &options, const SolveInputs &inputs, const SolveCallbacks &callbacks) {
+  return !inputs.collision && !inputs.guide && inputs.warm_starts.empty() && !callbacks.valid &&
+         !std::isfinite(options.max_change) && options.collect == 0 && !options.trace;
+}
+
+}  // namespace
 
 SolveState::SolveState(const Problem &problem, const SolveOptions &options, const SolveInputs &inputs,
                        const SolveCallbacks &callbacks)
@@ -14,7 +25,7 @@ SolveState::SolveState(const Problem &problem, const SolveOptions &options, cons
       callbacks(callbacks),
       begin(Clock::now()),
       begin_ticks(ticks()),
-      instance(problem, inputs, options.max_change, &outcome.clipped),
+      instance(problem, inputs, options.max_change, may_use_chart(options, inputs, callbacks), &outcome.clipped),
       memetic(options.memetic),
       method(options.method.is_memetic() ? active_search_kernels().island : *options.method.kernels),
       method_options(options.method.is_memetic() ? &memetic : options.method.parameters.get()) {

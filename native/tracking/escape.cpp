@@ -39,14 +39,14 @@ void Escape::start(const Place &place) {
   control_.most_evaluations = control_.most_starts = kUnbounded;
   control_.index = 1;  // the seed's own basin is what the tracker itself is in
   control_.candidate = candidate_.data(), control_.best = best_.data(), control_.best_cost = 1e300;
-  active_search_kernels().island.start(problem_->view(), &options_, memory_.data(), control_);
+  active_search_kernels().island.start(place.view, &options_, memory_.data(), control_);
   rounds_ = candidates_ = better_ = 0;
   running_ = true;
 }
 
 // Keeps the candidate if it is the one reached in the fewest steps.
 void Escape::consider(const Place &place) {
-  const ProblemView v = problem_->view();
+  const ProblemView &v = place.view;
   double steps = 0;
   for (int i = 0; i < v.variable_count; ++i) {
     const size_t k = size_t(i);
@@ -66,7 +66,7 @@ bool Escape::search(const Place &place, double cost, std::vector<double> &found)
   if (!running_) start(place);
   ++steps_;
   if (candidates_ == 0 && rounds_ > kGiveUp && steps_ % kRest != 0) return false;
-  const ProblemView v = problem_->view();
+  const ProblemView &v = place.view;
   const SearchKernels &kernels = active_search_kernels();
   control_.data = place.data, control_.configuration = place.configuration;
   control_.callback = place.callback, control_.context = place.context;

@@ -17,6 +17,7 @@ class Escape {
   void begin() { running_ = false; }
 
   struct Place {
+    const ProblemView &view;             // of the problem, as its axes stand now
     const double *data, *configuration;  // this step's targets, and values of joints that are no variables
     const double *variables;             // where the tracker is
     const double *velocity;              // per variable: largest change in one step

@@ -47,6 +47,7 @@ Tracker::Tracker(const Problem &problem, std::vector<double> velocity, std::vect
       throw std::invalid_argument("velocity and acceleration limits must not be negative.");
   set_options(options);
   reference_.assign(configuration, configuration + dof);
+  asked_reference_ = reference_;
   last_reference_ = reference_;
   saturation_.assign(dof, 0);
   reset(configuration);
@@ -57,7 +58,7 @@ void Tracker::set_options(const TrackerOptions &options) {
   if (!(options.dt > 0) || !std::isfinite(options.dt)) throw std::invalid_argument("dt must be positive and finite.");
   // What moved in the last step goes on as fast in a step of another length.
   const double scale = options.dt / options_.dt;
-  for (Motion *motion : {&own_, &shown_})
+  for (Motion *motion : {&own_, &shown_, &given_})
     for (double &last : motion->last) last *= scale;
   options_ = options;
   velocity_step_.resize(velocity_.size()), acceleration_step_.resize(velocity_.size());
@@ -74,8 +75,10 @@ void Tracker::set_options(const TrackerOptions &options) {
 }
 
 void Tracker::use(const Problem &problem, const std::vector<char> &held, const std::vector<double> &values) {
+  leave_chart();
   problem_ = &problem;
   view_ = problem.view();
+  chart_.prepare(problem.free_turns(), view_);
   const size_t n = size_t(view_.variable_count), rows = size_t(view_.hard_rows);
   data_ = problem.data();
   filter_.prepare(problem.targets(), options_.filter, options_.dt);
@@ -112,16 +115,13 @@ void Tracker::use(const Problem &problem, const std::vector<char> &held, const s
   fresh_ = true, steering_ = has_goal_ = false, stuck_ = 0;
 }
 
-void Tracker::set_reference(const double *configuration) {
-  reference_.assign(configuration, configuration + reference_.size());
-}
-
 void Tracker::reset(const double *configuration) {
   own_.q.assign(configuration, configuration + velocity_.size());
   for (size_t i = 0; i < own_.q.size(); ++i)
     own_.q[i] = std::clamp(own_.q[i], problem_->lower()[i], problem_->upper()[i]);
   own_.last.assign(own_.q.size(), 0.0);
-  shown_ = own_, apart_ = false;
+  shown_ = given_ = own_, apart_ = false;
+  drop_chart();
   configuration_ = own_.q;
   last_reference_ = reference_;
   filter_.forget();
@@ -130,15 +130,19 @@ void Tracker::reset(const double *configuration) {
 }
 
 void Tracker::correct(const double *configuration) {
+  std::vector<double> nearby(configuration, configuration + shown_.q.size());
+  chart_.enter(nearby.data());
   for (size_t i = 0; i < shown_.q.size(); ++i) {
-    const double difference = std::clamp(configuration[i], problem_->lower()[i], problem_->upper()[i]) - shown_.q[i];
+    const double difference = std::clamp(nearby[i], problem_->lower()[i], problem_->upper()[i]) - shown_.q[i];
     for (Motion *motion : {&own_, &shown_}) motion->q[i] += difference, motion->last[i] += difference;
     configuration_[i] = own_.q[i];
   }
+  give();
   measure(nullptr, nullptr);
 }
 
 bool Tracker::step(const double *const *targets, Callback callback, void *context) {
+  recenter();
   write_targets(targets);
   evaluations_ = 0;
   move_others();
@@ -159,6 +163,7 @@ bool Tracker::step(const double *const *targets, Callback callback, void *contex
   if (guard_) before_ = shown_;
   show();
   if (guard_) keep_clear();
+  give();
   last_reference_ = reference_;
   if (!measure(callback, context)) return false;
   return view_.variable_count == 0 || watch(callback, context);
@@ -318,8 +323,8 @@ bool Tracker::watch(Callback callback, void *context) {
   const double passed = moving ? kMovingShare * options_.dt : options_.dt;
   stuck_ = progress ? std::max(0.0, stuck_ - options_.dt) : stuck_ + passed;
   if (stuck_ < options_.patience) return true;
-  const Escape::Place place{data_.data(), configuration_.data(), start_.data(), variable_velocity_.data(), callback,
-                            context};
+  const Escape::Place place{view_,    data_.data(), configuration_.data(), start_.data(), variable_velocity_.data(),
+                            callback, context};
   if (!goal_met_ && !escape_.search(place, cost_, goal_)) return true;
   if (!is_goal_free()) {
     has_goal_ = goal_met_ = false, stuck_ = 0;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "goals/orientation_chart.h"
 #include "goals/problem.h"
 #include "goals/verify.h"
 #include "tracking/escape.h"
@@ -22,6 +23,7 @@ struct TrackerOptions {
   double reference_weight = 0.03;  // of the reference configuration, against the weights of soft goals
   double blend = 0.0;              // 0: the configuration that the goals ask for, 1: the reference configuration
   double patience = 0.3;  // seconds without progress before another configuration is steered to; infinite: never
+  bool tumbles = true;    // bodies that turn freely have no limits on the rates of their three angles
   FilterOptions filter;
 };
 
@@ -50,9 +52,9 @@ class Tracker {
 
   const Problem &problem() const { return *problem_; }
   const TrackerOptions &options() const { return options_; }
-  const std::vector<double> &configuration() const { return shown_.q; }
-  const std::vector<double> &last_change() const { return shown_.last; }
-  const std::vector<double> &reference() const { return reference_; }
+  const std::vector<double> &configuration() const { return given_.q; }
+  const std::vector<double> &last_change() const { return given_.last; }
+  const std::vector<double> &reference() const { return asked_reference_; }
   const std::vector<double> &errors() const { return errors_; }  // per term
   const std::vector<unsigned char> &saturation() const { return saturation_; }
   double error() const { return error_; }  // the largest of a must, in metres or radians
@@ -80,6 +82,11 @@ class Tracker {
   void keep_clear();
   bool is_goal_free();
   bool measure(Callback callback, void *context);
+  void recenter();
+  void enter_chart();
+  void leave_chart();
+  void drop_chart();
+  void give();
   double reference_near(size_t entry, double value) const;
   double settling() const;  // rate * dt
 
@@ -90,6 +97,11 @@ class Tracker {
   std::vector<double> velocity_step_, acceleration_step_;  // per step
   Motion own_, shown_;  // what the goals ask for; what is given out, different while it is blended with the reference
   bool apart_ = false;  // whether they differ
+  // Bodies that turn freely are tracked in the angles of a chart once they have come near to where the problem's are
+  // singular: so are all configurations here but those that come from or go to the caller.
+  OrientationChart chart_;
+  Motion given_;                         // shown_ in the problem's own angles
+  std::vector<double> asked_reference_;  // likewise reference_
   std::vector<double> reference_, last_reference_, hold_values_, configuration_;
   std::vector<char> held_, is_variable_;
   std::vector<double> data_;

@@ -56,6 +56,10 @@ class Tracker:
     the goals it moves towards what soft goals ask for, and towards the reference configuration, so that closed paths
     end where they began.
 
+    A body that turns freely, such as a floating base, is tracked in angles far from singular where the robot states no
+    velocity or acceleration limits for its three angles: it tumbles through any orientation, though the angles in q may
+    change quickly where they are singular.
+
     Among obstacles, where the problem has a scene or looks at self-collision, no step is made from which the robot
     could not brake in time: the step and the braking after it are proved free of the real geometry, at the problem's
     margin. Where a step is not, it slides along what is in the way, or brakes. Where nothing is, steps are the same.
@@ -144,6 +148,7 @@ class Tracker:
             raise InvalidInputError(f"the seed of a Tracker is one configuration, not an array {start.shape}.")
         if self.robot.description.loops:
             start = self.robot.close(start)
+        options.tumbles = not self._limits_orientation()
         self._core = _core.Tracker(problem.core, velocity, acceleration, np.ascontiguousarray(start), options)
         if self._surroundings is not None:
             self._surroundings.check_start(start)
@@ -374,6 +379,13 @@ class Tracker:
                 "tracker of robot %r: no velocity limit is stated for %s; %g rad/s or m/s is taken. State limits in "
                 "the description, or with joint_limits= of load_robot.", self.robot.name, listed, DEFAULT_SPEED
             )  # fmt: skip
+
+    def _limits_orientation(self) -> bool:
+        """Whether the robot states how fast the angles of a body that turns freely may change."""
+        stated = np.isfinite(self.robot.velocity) | np.isfinite(self.robot.acceleration)
+        turning = [joint for joint in self.robot.description.joints if joint.traits.has_rotation_order]
+        angles = {f"{joint.name}/{axis.name}" for joint in turning for axis in joint.traits.axes if axis.angular}
+        return any(stated[k] for k, name in enumerate(self.robot.joint_names) if name in angles)
 
     def _limits(self, velocity_scale: Scale, acceleration_scale: Scale) -> tuple[Array, Array]:
         robot = self.robot
