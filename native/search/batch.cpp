@@ -7,6 +7,7 @@
 #include "base/aligned_buffer.h"
 #include "search/acceptance.h"
 #include "search/free_pose.h"
+#include "search/steps.h"
 
 namespace memetik {
 namespace {
@@ -141,6 +142,13 @@ class PoseChunk {
     return element.success;
   }
 
+  // What is not in the basin of its seed, though that is next to the target, is solved singly.
+  void keep_to_basin(size_t k, const PoseElement &lane) {
+    const BatchElement &element = elements_[k];
+    if (element.success && shared_.inputs.is_seeded && leaves_basin(view_, lane.data, lane.configuration, element.q))
+      memory_.whole.push_back(k);
+  }
+
   void solve_closed() {
     const ClosedForm &form = problem().closed_form();
     const bool closed = is_closed(problem(), shared_.options, true);
@@ -151,6 +159,7 @@ class PoseChunk {
       PoseElement lane = memory_.lanes[k];
       if (lane.start >= 0) {
         settle(element, lane, lane.answer);
+        keep_to_basin(k, lane);
       } else if (closed && !shoulder) {
         double answers[kClosedSolutions * kClosedJoints];
         const int found = is_affordable(lane)
@@ -197,6 +206,7 @@ class PoseChunk {
       const PoseElement &lane = memory_.lanes[i];
       element.evaluations = lane.evaluations, element.starts = lane.starts;
       if (lane.start < 0 || !settle(element, lane, lane.answer)) memory_.open.push_back(waiting[i]);
+      keep_to_basin(waiting[i], lane);
     }
   }
 

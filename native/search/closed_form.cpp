@@ -96,6 +96,7 @@ bool solve_closed_form(SolveState &state) {
     outcome.success = settle(state, answer) && is_allowed_at(state, outcome.q, outcome.errors, answer);
   }
   if (outcome.success) outcome.ending = Ending::solved;
+  if (form.kind == ClosedFormKind::shoulder) keep_to_basin(state);
   return outcome.success;
 }
 
@@ -141,6 +142,7 @@ bool solve_multistart(SolveState &state) {
   outcome.counts.evaluations = element.evaluations, outcome.counts.starts = element.starts;
   outcome.success = element.start >= 0 && settle(state, element.answer);
   if (outcome.success) outcome.ending = Ending::solved;
+  keep_to_basin(state);
   return outcome.success;
 }
 

@@ -255,7 +255,8 @@ void reject(const ProblemView &v, const void *options, void *memory, IslandContr
 }
 
 // Every lane tries another damping of the same step; the best of them is where the next one starts.
-double polish(const ProblemView &v, const MemeticOptions &o, void *memory, IslandControl &c, double *q) {
+template <class TakeStep>
+double go_downhill(const ProblemView &v, void *memory, IslandControl &c, double *q, const TakeStep &take) {
   Island &island = *static_cast<Island *>(memory);
   const EvaluationInput input{c.data, c.configuration, c.callback, c.context, c.conservative, c.collision_axes};
   const int n = v.variable_count;
@@ -284,9 +285,21 @@ double polish(const ProblemView &v, const MemeticOptions &o, void *memory, Islan
     Lane damping;
     double value = base;
     for (int k = 0; k < kWidth; ++k, value *= 10.0) set(damping, k, value);
-    step_by_variables(v, o, island.now, island.step, v.hard_rows, damping, 0);
+    take(island, damping);
   }
   return best;
+}
+
+double polish(const ProblemView &v, const MemeticOptions &o, void *memory, IslandControl &c, double *q) {
+  return go_downhill(v, memory, c, q, [&](Island &island, const Lane &damping) {
+    step_by_variables(v, o, island.now, island.step, v.hard_rows, damping, 0);
+  });
+}
+
+double settle(const ProblemView &v, const MemeticOptions &o, void *memory, IslandControl &c, double *q) {
+  return go_downhill(v, memory, c, q, [&](Island &island, const Lane &damping) {
+    step_between_limits(v, o, island.now, island.step, v.hard_rows, damping, 0);
+  });
 }
 
 double approach(const ProblemView &v, const MemeticOptions &o, void *memory, IslandControl &c, double *q) {
@@ -332,6 +345,7 @@ double approach(const ProblemView &v, const MemeticOptions &o, void *memory, Isl
 extern const SearchKernels search_kernels;
 const SearchKernels search_kernels{{island_bytes, start, run_round, reject},
                                    polish,
+                                   settle,
                                    approach,
                                    evaluate_many,
                                    evaluation_bytes,

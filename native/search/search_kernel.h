@@ -114,6 +114,8 @@ struct SearchKernels {
   // Moves `q` (active variables) to the nearest local minimum of the hard goals' cost, downhill only; returns that
   // cost.
   double (*polish)(const ProblemView &, const MemeticOptions &, void *island, IslandControl &, double *q);
+  // The same between limits: steps keep their direction there, so that it does not leave the basin of `q`.
+  double (*settle)(const ProblemView &, const MemeticOptions &, void *island, IslandControl &, double *q);
   // Goes downhill in the hard goals' cost from `q` and other places among contacts as stiff hinges, and leaves in `q`
   // the best configuration without contacts, by the conservative model; returns its cost, 1e300 where there is none.
   double (*approach)(const ProblemView &, const MemeticOptions &, void *island, IslandControl &, double *q);

@@ -91,6 +91,7 @@ Outcome solve(const Problem &problem, const SolveOptions &options, const SolveIn
   follow_guide(state);
   take_warm_starts(state);
   search_islands(state);
+  keep_to_basin(state);
   Outcome &outcome = state.outcome;
   outcome.profile.search =
       state.elapsed() - outcome.profile.setup - outcome.profile.verify - outcome.profile.predicates;

@@ -14,6 +14,12 @@ bool solve_free_pose(SolveState &state);
 // The pose of one link, by the first starts side by side. True if that is enough.
 bool solve_multistart(SolveState &state);
 
+// Whether the answer is in another basin than the seed's, though that is next to the targets.
+bool leaves_basin(const ProblemView &view, const double *data, const double *seed, const double *q);
+
+// Looks for an answer in the seed's own basin where the one that was found is not in it.
+void keep_to_basin(SolveState &state);
+
 // A problem with more demands may be easier: its answer is where the search starts.
 void follow_guide(SolveState &state);
 
