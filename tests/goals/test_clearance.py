@@ -202,6 +202,8 @@ def test_errors_say_what_is_wrong() -> None:
         mk.Clearance(0.1, links=3)
     with pytest.raises(GoalError, match="the margin of Clearance must be positive"):
         mk.Clearance(0.0)
+    with pytest.raises(GoalError, match="the scale of CollisionDistance must be positive"):
+        mk.CollisionDistance(-0.1)
     with pytest.raises(GoalError, match="'pairs' or 'least'"):
         mk.CollisionDistance(form="all")
     assert repr(mk.Clearance(0.1, links=["hand"])) == "Clearance(links=('hand',), margin=0.1)"

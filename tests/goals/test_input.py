@@ -64,6 +64,7 @@ WRONG: list[tuple[Callable[[], goals.Goal], str]] = [
     (lambda: goals.JointValue("a", (2.0, 1.0)), "lower below upper"),
     (lambda: goals.JointFunction("a", abs), "needs a list of joints"),
     (lambda: goals.JointFunction(["a"], 3), "must be callable"),
+    (lambda: goals.JointFunction(["a"], None), "the function of JointFunction must be callable"),
     (lambda: goals.AvoidLimits(weights="speed"), "there are no weights 'speed'"),
     (lambda: goals.MinimalDisplacement(weights={"a": -1.0}), "must not be negative"),
     (lambda: goals.Manipulability("hand", part="turning"), "there is no part 'turning'"),

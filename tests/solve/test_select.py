@@ -27,6 +27,21 @@ def test_the_best_preference_is_no_worse_than_that_of_any_answer(robot):
     assert all(off_center(chosen.q) <= off_center(other.q) + 1e-6 for other in others)
 
 
+def test_the_best_manipulability_is_no_less_than_that_of_any_answer(robot):
+    target = robot.pose(robot.tip, robot.neutral + 0.2)
+    problem = mk.Problem(robot, [mk.Pose(robot.tip)])
+    chosen = problem.solve(target, evaluations=20_000, select="manipulability")
+    assert chosen.success
+
+    def measure(q):
+        jacobian = robot.jacobian(robot.tip, q)
+        return float(np.sqrt(np.linalg.det(jacobian @ jacobian.T)))
+
+    others = [measure(other.q) for other in problem.solve_all(target, evaluations=20_000)]
+    assert measure(chosen.q) >= max(others) - 1e-9
+    assert measure(chosen.q) > min(others)
+
+
 def test_selecting_by_preference_needs_one(robot):
     problem = mk.Problem(robot, [mk.Pose(robot.tip)])
     with pytest.raises(InvalidInputError, match="needs a soft goal"):

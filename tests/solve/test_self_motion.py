@@ -94,3 +94,13 @@ def test_what_has_no_self_motion_is_said(panda: mk.Robot):
     missed = mk.Problem(panda, mk.Pose(LINK)).solve(mk.transform((5.0, 0.0, 0.0)), evaluations=100)
     with pytest.raises(InvalidInputError, match="only a solution has a self-motion"):
         missed.self_motion()
+
+
+def test_a_configuration_between_two_of_the_curve_lies_between_them(panda: mk.Robot):
+    motion = solved(panda).self_motion()
+    for k, share in ((1, 0.25), (len(motion) // 2, 0.5), (len(motion) - 1, 0.75)):
+        s = (1.0 - share) * motion.s[k - 1] + share * motion.s[k]
+        between = (1.0 - share) * motion.q[k - 1] + share * motion.q[k]
+        np.testing.assert_allclose(motion.at(s), between, atol=1e-9)
+    np.testing.assert_array_equal(motion.at(motion.s[0] - 1.0), motion.q[0])
+    np.testing.assert_array_equal(motion.at(motion.s[-1] + 1.0), motion.q[-1])
