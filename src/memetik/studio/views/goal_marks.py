@@ -115,7 +115,9 @@ class PathMarks:
             )
         for number, (name, place) in enumerate(waypoints, 1):
             text = f"{number}: {name}"
-            self._nodes.append(scene.add_label(f"{root}/{number}", text, position=place + _ABOVE))
+            self._nodes.append(
+                scene.add_label(f"{root}/{number}", text, position=place + _ABOVE, anchor="bottom-right")
+            )
 
     def hide(self) -> None:
         for node in self._nodes:
