@@ -351,6 +351,32 @@ def test_a_collision_is_explained_with_its_pair():
     assert "and 'wall')." in solution.explain().splitlines()[0]
 
 
+@pytest.mark.parametrize("name", ["panda", "ur5"])
+def test_what_blocks_the_configurations_is_named_and_moving_it_helps(name):
+    robot, scene = mk.load_robot(name), mk.Scene()
+    target = robot.pose(robot.tip, robot.random(4))
+    scene.add_box("crate", (0.1, 0.1, 0.1), mk.transform(target[:3, 3]))
+    scene.add_box("shelf", (0.3, 0.3, 0.3), mk.transform((0.4, 0.4, 0.4)))
+    problem = mk.Problem(robot, Pose(robot.tip), scene=scene)
+    solution = problem.solve(target, timeout=0.1)
+    text = solution.explain()
+    assert solution.reason == "in collision"
+    assert ("Proved: every configuration" in text) == (name == "ur5")
+    assert "In the way: 'crate' (" in text
+    assert "To move out of the way: 'crate', which frees configuration" in text
+    scene.move("crate", mk.transform((0.0, 0.0, 3.0)))
+    assert problem.solve(target).success
+
+
+def test_objects_that_block_together_are_named_together():
+    robot, scene = mk.load_robot("ur5"), mk.Scene()
+    target = robot.pose(robot.tip, robot.random(4))
+    for name, away in (("first", 0.0), ("second", 0.02)):
+        scene.add_box(name, (0.1, 0.1, 0.1), mk.transform(target[:3, 3] + (0.0, 0.0, away)))
+    text = solve(robot, [Pose(robot.tip, target)], scene=scene, timeout=0.1).explain()
+    assert "To move out of the way: 'first' and 'second', which frees" in text
+
+
 def test_soft_goals_are_part_of_an_explanation():
     robot = mk.load_robot("panda")
     solution = solve(robot, [Position("panda_hand", (0.4, 0.0, 0.5)), mk.AvoidLimits()])

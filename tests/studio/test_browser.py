@@ -176,11 +176,11 @@ def test_slices_spheres_skeleton_and_axes_are_drawn(person: Person, studio: Stud
     checkbox(person, "Slice").click()
     wait_for(lambda: studio.scene_view._slice is None, "no slice")
     person.open_tab("File")
-    for label in ("See-through", "Skeleton", "Joint axes and limits", "Sphere model"):
+    for label in ("See-through", "Skeleton", "Joint axes and limits", "Collision model"):
         checkbox(person, label).click()
     wait_for(lambda: studio.robot_view._spheres, "spheres")
     person.shot("overlays")
-    for label in ("See-through", "Skeleton", "Joint axes and limits", "Sphere model"):
+    for label in ("See-through", "Skeleton", "Joint axes and limits", "Collision model"):
         checkbox(person, label).click()
 
 

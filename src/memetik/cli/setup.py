@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
 from memetik.cli.options import argument, arguments_option, json_option, option, rng_option, search_path_option
 from memetik.cli.output import print_json
-from memetik.motion.execution.bring_up import BringUpReport, bring_up
+from memetik.motion.execution.bring_up import BringUpReport, Stage, bring_up
 from memetik.progress import status
 
 
@@ -40,12 +42,13 @@ def setup(options: SetupOptions) -> None:
             srdf=options.srdf,
             search_path=options.search_path,
             watch=watch,
+            told=None if options.as_json else _print_stage,
             **asked,
         )
     if options.as_json:
         print_json("memetik.setup-report/1", _described(options.robot, report))
     else:
-        _print(options.robot, report)
+        _print_end(options.robot, report)
     raise typer.Exit(0 if report.ready else 1)
 
 
@@ -62,22 +65,28 @@ def _described(robot: str, report: BringUpReport) -> dict[str, Any]:
     }
 
 
-def _print(robot: str, report: BringUpReport) -> None:
-    from rich.console import Console
-    from rich.text import Text
+def _print_stage(stage: Stage) -> None:
+    """One stage, as soon as it has ended."""
+    console = _console()
+    mark = Text("ok     ", style="green") if stage.ok else Text("look   ", style="bold red")
+    console.print(mark + Text(f"{stage.name:20}", style="bold") + Text(stage.summary))
+    shown = stage.details if not stage.ok else stage.details[:5]
+    for detail in shown:
+        console.print(Text(f"           {detail}", style="dim"))
+    if len(shown) < len(stage.details):
+        console.print(Text(f"           and {len(stage.details) - len(shown)} more, see --json", style="dim"))
+    sys.stdout.flush()
 
-    console = Console(soft_wrap=not sys.stdout.isatty())
-    for stage in report.stages:
-        mark = Text("ok     ", style="green") if stage.ok else Text("look   ", style="bold red")
-        console.print(mark + Text(f"{stage.name:20}", style="bold") + Text(stage.summary))
-        shown = stage.details if not stage.ok else stage.details[:5]
-        for detail in shown:
-            console.print(Text(f"           {detail}", style="dim"))
-        if len(shown) < len(stage.details):
-            console.print(Text(f"           and {len(stage.details) - len(shown)} more, see --json", style="dim"))
+
+def _print_end(robot: str, report: BringUpReport) -> None:
+    console = _console()
     if report.path is None:
         console.print(Text(f"{robot} cannot be loaded; nothing was written.", style="bold red"))
         return
     console.print(Text(f"written: {report.path}", style="bold"))
     ready = "ready" if report.ready else "usable; look at what is marked"
     console.print(Text(f'{ready}: mk.load_robot("{report.path}")', style="bold"))
+
+
+def _console() -> Console:
+    return Console(soft_wrap=not sys.stdout.isatty())

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from memetik.collision.fast import FastModel
 from memetik.collision.mesh_checker import MeshChecker
 from memetik.collision.robot_spheres import FittedShape, fit_links
 from memetik.geometry.distance_field import MeshDistance
+from memetik.geometry.shapes import Cylinder
 from memetik.geometry.tessellate import as_mesh
 from memetik.scene.scene import Scene
 
@@ -48,6 +50,7 @@ class FalseAlarms:
     unsafe: float
 
 
+@lru_cache(maxsize=16)
 def link_excess(robot: Robot) -> tuple[LinkExcess, ...]:
     """The excess of each link that has collision geometry."""
     by_link: dict[str, list[FittedShape]] = {}
@@ -81,8 +84,12 @@ def _distance(shape: FittedShape, points: np.ndarray) -> np.ndarray:
     assert shape.shape is not None
     if shape.is_exact:
         return np.array([_segments_distance(shape, point) for point in points])
-    mesh = as_mesh(shape.shape)
     local = (points - shape.pose[:3, 3]) @ shape.pose[:3, :3]
+    if isinstance(shape.shape, Cylinder):
+        radial = np.hypot(local[:, 0], local[:, 1]) - shape.shape.radius
+        axial = np.abs(local[:, 2]) - 0.5 * shape.shape.length
+        return np.hypot(np.maximum(radial, 0.0), np.maximum(axial, 0.0))
+    mesh = as_mesh(shape.shape)
     return MeshDistance(mesh.vertices, mesh.faces)(local)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -18,11 +19,13 @@ from memetik.geometry.sphere_fit import Fit, fit_shape
 from memetik.geometry.tessellate import as_mesh
 
 if TYPE_CHECKING:
+    from memetik.robot.description import Geometry, Link
     from memetik.robot.robot import Robot
     from memetik.scene.scene_object import SceneObject
 
 Setting = Literal["conservative", "tight"]
 
+_THREADS = 2
 _CLUSTER = 12  # bodies that share a bounding sphere
 _TOUCH = 1e-5  # bodies nearer than this count as touching, whatever the rounding of exact checks
 _SAMPLE_SHARE = 0.077  # protrusion of samples of a capsule, as a share of its radius: a spacing of 0.8 radii
@@ -86,12 +89,15 @@ def default_protrusion(shape: SceneShape) -> float:
 
 
 def fit_links(robot: Robot, padding: Mapping[str, float], protrusion: float | None) -> list[FittedShape]:
-    """The collision geometry of all links, fitted."""
-    return [
-        _fitted(link.name, index, geometry.shape, np.asarray(geometry.origin), padding.get(link.name, 0.0), protrusion)
-        for index, link in enumerate(robot.description.links)
-        for geometry in link.collisions
-    ]
+    """The collision geometry of all links, fitted, two shapes at a time."""
+    listed = [(index, link, item) for index, link in enumerate(robot.description.links) for item in link.collisions]
+
+    def fitted(one: tuple[int, Link, Geometry]) -> FittedShape:
+        index, link, item = one
+        return _fitted(link.name, index, item.shape, np.asarray(item.origin), padding.get(link.name, 0.0), protrusion)
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(pool.map(fitted, listed))
 
 
 def fit_attached(robot: Robot, item: SceneObject, protrusion: float | None) -> FittedShape:

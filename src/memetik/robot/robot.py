@@ -278,10 +278,19 @@ class Robot(Kinematics):
         """The configuration of a joint state; joints that it lacks are those of `default`, or an error without."""
         return interop.from_ros(self, name, position, poses, default)
 
-    def show(self, q: ArrayLike | None = None, scene: Scene | None = None, *, height: int = 480) -> Picture:
+    def show(
+        self,
+        q: ArrayLike | None = None,
+        scene: Scene | None = None,
+        *,
+        collision: bool = False,
+        height: int = 480,
+    ) -> Picture:
         """The robot at q, or at several configurations, to look at: shown by itself in a notebook; `.open()` opens a
-        browser."""
-        return import_module("memetik.studio.views.show").show_robot(self, q, scene, height=height)
+        browser. `collision`: its exact collision shapes, the bodies that the search takes for them over these, and by
+        how many millimetres they reach beyond, per link."""
+        show_robot = import_module("memetik.studio.views.show").show_robot
+        return show_robot(self, q, scene, collision=collision, height=height)
 
     def _with_base(
         self, kind: Literal["floating", "planar"], given: AxisLimits | None, name: str | None, order: str

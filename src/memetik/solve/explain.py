@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from memetik import _core
+from memetik.collision.mesh_checker import MeshChecker
 from memetik.errors import MissingExtraError, counted
 from memetik.goals.base import HARD
+from memetik.scene.scene import Scene
 from memetik.solve.demands import shortage_of
 from memetik.solve.hard_terms import HardTerms
 from memetik.solve.reach_proofs import proof_of
 from memetik.solve.relaxations import helpful
 from memetik.solve.solution import Solution
+
+if TYPE_CHECKING:
+    from memetik.collision.context import CollisionContext
+    from memetik.scene.scene_object import SceneObject
 
 SOLVED = "solved"
 APPROXIMATE = "approximate"
@@ -24,6 +31,14 @@ NOT_FOUND = "not found in time"
 
 MOST_CONTACTS = 6
 """As many pairs in contact are named."""
+
+MOST_BRANCHES, MOST_FOUND = 16, 4
+"""As many configurations are described one by one: of all that there are, and of those that were found."""
+
+MOST_TRIED = 200
+"""In scenes of more objects only those that are found to touch first are looked at."""
+
+_STARTS, _START_SECONDS = 24, 0.01
 
 
 def reason_of(solution: Solution) -> str:
@@ -59,7 +74,7 @@ def explain(solution: Solution) -> str:
         return "\n".join(lines + about)
     hard = HardTerms.of_solution(solution)
     lines += [*_causes(solution, hard), *_misses(solution, hard)]
-    lines += [*(_branches(solution) or _contacts(solution)), *about]
+    lines += [*_branches(solution, hard), *_contacts(solution), *about]
     found = helpful(solution.problem, hard)
     lines += [f"It would be solved {change}." for change in found]
     if not found:
@@ -118,27 +133,76 @@ def _contacts(solution: Solution) -> list[str]:
     return [f"In the best configuration found these touch: {', '.join(found[:MOST_CONTACTS])}."] if found else []
 
 
-def _branches(solution: Solution) -> list[str]:
-    """What blocks each of the configurations that meet the goals, where these are all that there are."""
+def _branches(solution: Solution, hard: HardTerms) -> list[str]:
+    """What blocks each of the configurations that meet the goals: all that there are, or those that were found."""
     problem, context = solution.problem, solution.problem.collision_context
     rows = np.asarray(solution.outcome.branches).reshape(-1, problem.robot.dof)
-    if context is None or not len(rows):
+    lines: list[str] = []
+    if context is None or problem.external_checker is not None:
+        return lines
+    if proved := len(rows) > 0:
+        count = counted(len(rows), "configuration")
+        lines = [f"Proved: every configuration that reaches the target is in collision ({count})."]
+    elif solution.reason == IN_COLLISION:
+        rows = replace(hard, collision_context=None).configurations(_STARTS, _START_SECONDS)
+        lines = [f"Without regard to contacts {counted(len(rows), 'configuration')} that meet the goals were found."]
+    if not len(rows):
         return []
-    lines = [
-        f"Proved: every configuration that reaches the target is in collision ({counted(len(rows), 'configuration')})."
-    ]
-    blocked_by: dict[str, int] = {}
-    for number, row in enumerate(rows, start=1):
-        if (pair := context.native.first_contact(row)) is None:
-            continue
-        values = ", ".join(f"{value:.3g}" for value in row[problem.core.variables])
-        lines.append(f"Configuration {number} ({values}): {pair[0]!r} touches {pair[1]!r}.")
-        blocked_by[pair[1]] = blocked_by.get(pair[1], 0) + 1
-    objects = [name for name in blocked_by if problem.scene is not None and name in context.scene_names]
-    if objects:
-        named = ", ".join(f"{name!r} ({counted(blocked_by[name], 'configuration')})" for name in objects)
-        lines.append(f"To move out of the way: {named}.")
-    return lines
+    blocked = np.asarray(context.native.collides(rows), dtype=bool)
+    if not blocked.all():
+        return []  # the search missed one that is free
+    for number, row in enumerate(rows[: MOST_BRANCHES if proved else MOST_FOUND], start=1):
+        if (pair := context.native.first_contact(row)) is not None:
+            values = ", ".join(f"{value:.3g}" for value in row[problem.core.variables])
+            lines.append(f"Configuration {number} ({values}): {pair[0]!r} touches {pair[1]!r}.")
+    return lines + _to_move(solution, rows)
+
+
+def _to_move(solution: Solution, rows: np.ndarray) -> list[str]:
+    """Which objects block how many of these configurations, and which would have to go."""
+    problem, context = solution.problem, solution.problem.collision_context
+    assert context is not None
+    scene = context.scene
+    if scene is None:
+        return ["All of them are in collision with the robot itself."]
+    robot, allowed, margin = problem.robot, context.allowed, context.margin
+    own = Scene(scene.attached_objects, allowed=scene.allowed)
+    itself = MeshChecker(robot, own, allowed=allowed, self_collision=context.self_collision, margin=margin)
+    by_itself = np.asarray(itself.collides(rows), dtype=bool)
+    blocks: dict[str, np.ndarray] = {}
+    for item in _near(context, rows):
+        alone = Scene((*scene.attached_objects, item), allowed=scene.allowed)
+        with_it = MeshChecker(robot, alone, allowed=allowed, self_collision=False, margin=margin)
+        blocks[item.name] = np.asarray(with_it.collides(rows), dtype=bool)
+    blocks = {name: hit for name, hit in blocks.items() if hit.any()}
+    counts = sorted(((int(hit.sum()), name) for name, hit in blocks.items()), key=lambda entry: (-entry[0], entry[1]))
+    lines: list[str] = []
+    if counts:
+        named = ", ".join(f"{name!r} ({counted(count, 'configuration')})" for count, name in counts[:MOST_CONTACTS])
+        lines.append(f"In the way: {named}.")
+    if by_itself.any():
+        lines.append(f"The robot itself is in the way in {counted(int(by_itself.sum()), 'configuration')}.")
+    ways = [(sorted(name for name, hit in blocks.items() if hit[k]), k) for k in range(len(rows)) if not by_itself[k]]
+    if not ways:
+        return [*lines, "No object's removal is enough."]
+    least, number = min(ways, key=lambda way: (len(way[0]), way[1]))
+    what = " and ".join(map(repr, least[:MOST_CONTACTS]))
+    return [*lines, f"To move out of the way: {what}, which frees configuration {number + 1}."]
+
+
+def _near(context: CollisionContext, rows: np.ndarray) -> list[SceneObject]:
+    """The objects of the world that touch anything in some configuration, nearly."""
+    assert context.scene is not None
+    model, names = context.conservative, set[str]()
+    objects = {item.name: item for item in context.scene.world_objects}
+    if len(objects) <= MOST_TRIED:
+        return list(objects.values())
+    for row in rows:
+        _, pair = model.closest(row)
+        names |= {name for name in pair or () if name in objects}
+        if (found := context.native.first_contact(row)) is not None and found[1] in objects:
+            names.add(found[1])
+    return [objects[name] for name in names]
 
 
 def _touching(solution: Solution) -> list[tuple[str, str, float]]:

@@ -20,6 +20,8 @@ from memetik.solve.inputs import Inputs
 from memetik.solve.problem import ExternalChecker
 from memetik.solve.solution import Solution
 
+_SAME = 1e-3  # radians or metres: configurations nearer than this count as one
+
 
 @dataclass(frozen=True, slots=True)
 class BoundTerm:
@@ -84,15 +86,36 @@ class HardTerms:
 
     def solvable(self, timeout: float) -> bool:
         """Whether a configuration that satisfies these terms is found within so many seconds."""
+        return self._solve(timeout, 0).success
+
+    def configurations(self, count: int, timeout: float) -> np.ndarray:
+        """Configurations (N, dof) that satisfy these terms, from as many random starts as `count`; the same is given
+        once."""
+        found: list[np.ndarray] = []
+        for start in range(count):
+            outcome = self._solve(timeout, start)
+            q = np.array(outcome.q)
+            if outcome.success and all(np.abs(q - other).max() > _SAME for other in found):
+                found.append(q)
+        return np.array(found).reshape(-1, self.robot.dof)
+
+    def _solve(self, timeout: float, rng: int) -> _core.Outcome:
         placed = None if self.base_transform is None else np.ascontiguousarray(self.base_transform[:3])
         checker, context = self.external_checker, self.collision_context
         valid = None if checker is None else lambda q: not checker.collides(q)
-        seed = np.clip(self.q, self.lower, self.upper)
-        bound = _core.BoundProblem(self.compiled(), _core.SolveOptions(timeout=timeout), (), seed)
+        start = self.q if rng == 0 else self._drawn(rng)
+        seed = np.clip(start, self.lower, self.upper)
+        bound = _core.BoundProblem(self.compiled(), _core.SolveOptions(timeout=timeout), (), seed, (rng, 0))
         bound.set_base(placed)
         bound.set_valid(valid)
         bound.set_collision(None if context is None else context.snapshot())
-        return bound.solve().success
+        return bound.solve()
+
+    def _drawn(self, rng: int) -> np.ndarray:
+        """The configuration with the variables drawn at random."""
+        q, moved = self.q.copy(), list(self.variables)
+        q[moved] = self.robot.random(rng)[moved]
+        return q
 
     @classmethod
     def of_solution(cls, solution: Solution) -> HardTerms:

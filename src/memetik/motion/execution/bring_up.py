@@ -19,8 +19,8 @@ import numpy as np
 
 from memetik._moved import serve_old_names
 from memetik.collision.allowed_pairs import propose_allowed, srdf_pairs
-from memetik.collision.exact import CollisionModel
 from memetik.collision.fast import FastModel
+from memetik.collision.mesh_checker import MeshChecker
 from memetik.doctor import diagnose
 from memetik.errors import DescriptionError, InvalidInputError, MemetikError
 from memetik.files.atomic import write_whole
@@ -84,12 +84,13 @@ def bring_up(
     srdf: str | PathLike[str] | None = None,
     search_path: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     watch: Callable[[str], None] | None = None,
+    told: Callable[[Stage], None] | None = None,
     **options: Unpack[BringUpOptions],
 ) -> BringUpReport:
     """Check a robot, find out what planning needs to know, and write it to a TOML file that `load_robot` reads.
 
     output: the file to write; None for <robot>.setup.toml in the present folder.
-    watch: called with the name of each stage as it begins.
+    watch: called with the name of each stage as it begins. told: called with each stage as it ends.
     """
     folders = [search_path] if isinstance(search_path, str | PathLike) else list(search_path)
     work = _BringUp(fspath(source), srdf, folders, options)
@@ -98,6 +99,8 @@ def bring_up(
         if watch is not None:
             watch(work.stage)
         work.stages.append(step())
+        if told is not None:
+            told(work.stages[-1])
         if work.stage == "load" and not work.stages[-1].ok:
             return BringUpReport(tuple(work.stages), None)
     path = Path(output) if output is not None else Path(f"{work.robot.name}.setup.toml")
@@ -168,9 +171,14 @@ class _BringUp:
                 details.append(f"{name}: the range is {np.degrees(span):.0f} degrees, more than a turn")
         if self.given_limits:
             self.robot = self.robot.with_limits(self.given_limits)
+        # What the reader filled in, such as accelerations, is a limit that nobody stated, too.
+        notes = [note for note in self.robot.notes if note.kind == "filled in" and "limit" in note.message]
+        details += [f"{note.message} {note.consequence}" for note in notes]
         filled = len(self.given_limits)
-        summary = f"{part.dof} joints, all limits given" if not filled else f"{filled} of {part.dof} joints filled in"
-        return self._found(True, summary, details, filled_in=filled)
+        told = [f"{filled} of {part.dof} joints filled in here"] if filled else []
+        told += [f"filled in when it was read: {note.message[0].lower()}{note.message[1:-1]}" for note in notes]
+        summary = "; ".join(told) or "all limits given"
+        return self._found(True, f"{part.dof} joints, {summary}", details, filled_in=filled)
 
     def pairs(self) -> Stage:
         known = srdf_pairs(self.robot)
@@ -179,7 +187,7 @@ class _BringUp:
         proposal = propose_allowed(self.robot, samples=self.samples, rng=self.rng)
         self.unchecked = [(*pair, reason) for pair, reason in proposal.reasons().items() if pair not in known]
         self.robot = replace_pairs(self.robot, self.unchecked)
-        share = float(np.mean(CollisionModel(self.part).collides(self.part.random(self.rng, 500))))
+        share = float(np.mean(MeshChecker(self.part).collides(self.part.random(self.rng, 500))))
         often = sorted(proposal.sometimes.items(), key=lambda entry: -entry[1])[:5]
         details = [f"{a} and {b} meet in {share:.1%} of configurations" for (a, b), share in often]
         details += [f"{a} and {b} always overlap and are not checked" for a, b in sorted(proposal.always)]
@@ -299,7 +307,7 @@ def _only_arm(robot: Robot) -> str | None:
 def _free_configurations(robot: Robot, count: int, rng: int) -> np.ndarray:
     """Up to `count` random configurations free of self-collision."""
     drawn = robot.random(rng, 20 * count)
-    model = CollisionModel(robot)
+    model = MeshChecker(robot)
     free = drawn[: 3 * count][~model.collides(drawn[: 3 * count])]
     if len(free) < count:
         free = drawn[~model.collides(drawn)]

@@ -46,10 +46,11 @@ class FilePanel(Panel):
             self._see_through = gui.add_checkbox("See-through", False)
             self._skeleton = gui.add_checkbox("Skeleton", False)
             self._axes = gui.add_checkbox("Joint axes and limits", False)
-            self._spheres = gui.add_checkbox("Sphere model", False, hint="What the search takes for the links.")
+            hint = "Exact shapes, what the search takes for them, and how far that reaches beyond."
+            self._collision = gui.add_checkbox("Collision model", False, hint=hint)
             self._grid = gui.add_checkbox("Floor grid", True)
             self._marks = gui.add_checkbox("Goal names and shapes", True)
-            drawn = (self._meshes, self._see_through, self._skeleton, self._axes, self._spheres)
+            drawn = (self._meshes, self._see_through, self._skeleton, self._axes, self._collision)
             for box in (*drawn, self._grid, self._marks):
                 studio.when(box.on_update, self._draw)
             self._wired(gui.add_checkbox("Dark colours", False), studio.set_dark)
@@ -135,7 +136,7 @@ class FilePanel(Panel):
         view.show_meshes(self._meshes.value, 0.35 if self._see_through.value else None)
         view.show_skeleton(self._skeleton.value, studio.shown)
         view.show_axes(self._axes.value)
-        view.show_spheres(self._spheres.value)
+        view.show_collision(self._collision.value)
         studio.grid.visible = self._grid.value
         studio.goal_marks.visible = self._marks.value
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from memetik.collision.cover_report import link_excess
 from memetik.collision.robot_spheres import fit_links
 from memetik.errors import MemetikError
 from memetik.geometry.transforms import quaternion_from_matrix, transform
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 Color = tuple[int, int, int]
 
 LIGHT, DARK = (226, 230, 236), (138, 150, 166)
+EXACT, COVER = (251, 146, 60), (45, 212, 191)
 CHOSEN, TOUCHING, NEAR = (96, 165, 250), (239, 68, 68), (251, 191, 36)
 
 _UNMOVED = 1e-7
@@ -61,7 +63,7 @@ class RobotView:
         self._server = server
         self._meshes: dict[str, list[tuple[MeshHandle, Color]]] = {}
         self._colors: dict[str, Color] = {}
-        self._spheres: list[SceneNodeHandle] = []
+        self._collision_nodes: list[SceneNodeHandle] = []
         self._axes: _Frames | None = None
         self._skeleton: LineSegmentsHandle | None = None
         self._bones = _bones(robot)
@@ -138,21 +140,31 @@ class RobotView:
             self._lines(f"{axes.paths[child]}/hand", hand, (244, 63, 94))
         axes.move(self._poses)
 
-    def show_spheres(self, shown: bool) -> None:
-        """The spheres and capsules that the search takes for the links."""
-        for node in self._spheres:
+    def show_collision(self, shown: bool) -> None:
+        """The exact collision shapes, the bodies that the search takes for them over these, and by how many millimetres
+        the bodies of each link reach beyond."""
+        for node in self._collision_nodes:
             node.remove()
-        self._spheres = []
+        self._collision_nodes = []
         if not shown:
             return
         by_link: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
         for fitted in fit_links(self.robot, {}, None):
             by_link.setdefault(fitted.link, []).append(_sampled(fitted.fit))
+        excess = {own.link: own for own in link_excess(self.robot)}
         for link, parts in by_link.items():
             centres, radii = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-            name = fresh(f"{self._links.paths[link]}/spheres")
-            node = add_copies(self._server, name, ball(), centres, (45, 212, 191), scales=radii, opacity=0.35)
-            self._spheres.append(node)
+            name = fresh(f"{self._links.paths[link]}/collision")
+            self._collision_nodes.append(self._server.scene.add_frame(name, show_axes=False))  # with what is below it
+            described = self.robot.description.links[link]
+            exact = list(chain.from_iterable(_parts(described, described.collisions, []).values()))
+            if exact:
+                vertices, faces = joined(exact)
+                self._server.scene.add_mesh_simple(f"{name}/exact", vertices, faces, color=EXACT, side="double")
+            add_copies(self._server, f"{name}/cover", ball(), centres, COVER, scales=radii, opacity=0.3)
+            own = excess[described.name]
+            text = f"{own.link}: {own.bodies} bodies, {1e3 * own.largest:.1f} mm"
+            self._server.scene.add_label(f"{name}/label", text, position=centres.mean(axis=0))
 
     def extent(self) -> float:
         """How far the robot reaches at most from its base, roughly: the sum of its bones, at least 0.3 m."""

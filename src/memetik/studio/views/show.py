@@ -82,12 +82,21 @@ class Picture:
         return f"<Picture, {len(self.page) / 1e6:.1f} MB: .save(path) writes it, .open() shows it in a browser>"
 
 
-def show_robot(robot: Robot, q: ArrayLike | None = None, scene: Scene | None = None, *, height: int = 480) -> Picture:
+def show_robot(
+    robot: Robot,
+    q: ArrayLike | None = None,
+    scene: Scene | None = None,
+    *,
+    collision: bool = False,
+    height: int = 480,
+) -> Picture:
     """A robot in a configuration, by default the middle of its limits; several configurations (N, dof) are drawn as
-    ghosts."""
+    ghosts. `collision` shows its collision shapes and the bodies that the search takes for them."""
     configurations = np.atleast_2d(robot.neutral if q is None else robot.check_q(q))
     with _stage(robot, scene) as stage:
         stage.look(configurations[0])
+        if collision:
+            stage.show_collision()
         if len(configurations) > 1:
             ghosts = Ghosts(stage.server, robot, "/ghosts")
             ghosts.show(configurations[1:], np.tile([59, 130, 246], (len(configurations) - 1, 1)))
@@ -159,6 +168,10 @@ class _Stage:
         self.pose(q)
         centre, offset = view_of(self.robot.pose(self.robot.links, q)[:, :3, 3])
         self.server.initial_camera.look_at, self.server.initial_camera.position = centre, centre + offset
+
+    def show_collision(self) -> None:
+        self._robot_view.show_meshes(False)
+        self._robot_view.show_collision(True)
 
     def pose(self, q: np.ndarray) -> None:
         self._robot_view.show(q)
