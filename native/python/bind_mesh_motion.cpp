@@ -153,7 +153,7 @@ bool is_motion_proved(const MeshMotionModel &model, Rows coefficients, Rows span
   const ReleasedGil released;
   // What is not proved soon is not worth a longer look: there are other motions.
   MeshMotionOptions options;
-  options.depth = 9, options.most_intervals = 2000;
+  options.depth = 9, options.most_intervals = 500;
   MeshMotion motion{model.mesh->checker(), nullptr, options};
   std::vector<uint8_t> moving(pieces.columns);
   for (size_t i = 0; i < coefficients.size(); ++i) {

@@ -87,6 +87,7 @@ from memetik.motion.planning.follow import follow as follow
 from memetik.motion.planning.free_space import LiveSpace as LiveSpace
 from memetik.motion.planning.free_space import OpenSpace as OpenSpace
 from memetik.motion.planning.moves import MoveError as MoveError
+from memetik.motion.planning.paths import PathProblem as PathProblem
 from memetik.motion.planning.pipeline import Planner as Planner
 from memetik.motion.planning.pipeline import PlanOptions as PlanOptions
 from memetik.motion.planning.pipeline import plan as plan
@@ -108,6 +109,7 @@ from memetik.motion.tasks.task import TaskStep as TaskStep
 from memetik.motion.tasks.task_file import load_task as load_task
 from memetik.motion.timing.limits import MotionLimits as MotionLimits
 from memetik.motion.timing.timing import TimingError as TimingError
+from memetik.motion.timing.timing import TimingRequest as TimingRequest
 from memetik.motion.timing.timing import time_path as time_path
 from memetik.motion.timing.trajectory import Trajectory as Trajectory
 from memetik.robot.calibration import OffsetFit as OffsetFit

@@ -101,18 +101,20 @@ def _planned(robot: Robot, options: PlanOptions) -> Plan:
     if not goals:
         raise InvalidInputError("say where to: --pose, --position, --orientation, --align, --goal or --to.")
     return (
-        _line(robot, goals, asked)
+        _line(robot, goals, options.method, asked)
         if options.line
         else mk.plan(robot, goals, planner=options.planner, method=options.method, **asked)
     )
 
 
-def _line(robot: Robot, goals: list[Goal], asked: dict[str, Any]) -> Plan:
+def _line(robot: Robot, goals: list[Goal], method: str, asked: dict[str, Any]) -> Plan:
     if len(goals) != 1 or not isinstance(goals[0], mk.Pose):
         raise InvalidInputError("--line needs one --pose and nothing else.")
     link, target = goals[0].link, np.asarray(goals[0].target)
     start = robot.neutral if asked["start"] is None else asked["start"]
-    return mk.follow(robot, [robot.pose(link, start), target], goals=[mk.Pose(link)], **{**asked, "start": start})
+    return mk.follow(
+        robot, [robot.pose(link, start), target], goals=[mk.Pose(link)], method=method, **{**asked, "start": start}
+    )
 
 
 def _print(made: Plan, output: str | None) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from memetik.solve.options import MethodLike
     from memetik.solve.problem import Problem
 
 Target: TypeAlias = "tuple[Problem, Sequence[ArrayLike]]"
@@ -54,7 +55,9 @@ class BranchGraph:
         *,
         from_start: bool,
         rng: int = 0,
+        method: MethodLike = "memetic",
     ):
+        self._method = method
         self._targets, self._velocity, self._settings, self._start, self._rng = targets, velocity, settings, start, rng
         self.layers: list[list[np.ndarray]] = [[] for _ in targets]
         self._blocked: set[tuple[int, int, int]] = set()
@@ -81,6 +84,7 @@ class BranchGraph:
                 most=self._settings.most,
                 timeout=max(0.1, self._settings.timeout),
                 rng=self._rng + anchor,
+                method=self._method,
             )
             for solution in found:
                 if self._add(anchor, solution.q):
@@ -122,7 +126,7 @@ class BranchGraph:
     def _next(self, index: int, q: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
         """The configuration at a target next to q; None where there is none without a jump."""
         problem, values = self._targets[index]
-        solution = problem.solve(*values, seed=seed, timeout=self._settings.timeout, rng=0)
+        solution = problem.solve(*values, seed=seed, timeout=self._settings.timeout, rng=0, method=self._method)
         return solution.q if solution.success and np.abs(solution.q - q).max() <= self._settings.jump else None
 
     def _add(self, layer: int, q: np.ndarray) -> bool:

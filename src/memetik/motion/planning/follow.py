@@ -28,8 +28,9 @@ from memetik.motion.planning.pipeline import plan as plan_motion
 from memetik.motion.planning.plan import Plan, PlanConditions
 from memetik.motion.planning.plan_options import PlanOptions
 from memetik.motion.timing.limits import MotionLimits
-from memetik.motion.timing.timing import TimingError, time_path
+from memetik.motion.timing.timing import TimingError, TimingMethod, time_path
 from memetik.motion.timing.trajectory import Trajectory, join
+from memetik.solve.options import MethodLike
 from memetik.solve.problem import Problem
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ ROTATION_DEVIATION = 2e-3
 GoalsAlongPath: TypeAlias = Sequence[Goal | Sequence[Goal]]
 """Goals for each point of a path."""
 
-FollowedPath: TypeAlias = CartesianPath | ArrayLike | GoalsAlongPath
+FollowedPath: TypeAlias = CartesianPath | ArrayLike | GoalsAlongPath | Mapping[str, CartesianPath | ArrayLike]
 
 _DEEPEST = 10
 _MOST_BLOCKED = 64
@@ -56,6 +57,7 @@ def follow(
     path: FollowedPath,
     *,
     goals: Goal | Iterable[Goal] | None = None,
+    method: MethodLike = "memetic",
     scene: SceneLike = None,
     start: ArrayLike | Mapping[str, float] | None = None,
     approach: bool = True,
@@ -64,7 +66,7 @@ def follow(
     position_deviation: float = POSITION_DEVIATION,
     rotation_deviation: float = ROTATION_DEVIATION,
     tool_speed: float | None = None,
-    timing: str = "smooth",
+    timing: TimingMethod = "smooth",
     limits: MotionLimits | None = None,
     self_collision: bool = True,
     margin: float = 0.0,
@@ -76,12 +78,14 @@ def follow(
     path      a CartesianPath (`line`, `arc`, `spline`, `waypoints` of `memetik.motion.planning.cartesian`), poses
               (N, 4, 4) with
               straight lines between them, or a list of lists of goals, one for each point of the path.
+              With several tips, {link: path}: each link follows its own, all at the same share of their ways.
+    method    of inverse kinematics, as for mk.solve.
     goals     goals whose open targets are the path's poses; by default mk.Pose(robot.tip).
     start     where the arm is. If it does not meet the first target there, it moves there first (`approach`), by a
               planned joint motion; without a start the first configuration is free.
     step      metres between targets, a radian counting as 0.3 m.
     position_deviation, rotation_deviation   what the tool may deviate by between targets.
-    tool_speed   metres per second that the tool's origin must not exceed.
+    tool_speed   metres per second that the tool's origin must not exceed; of several links the first one's.
 
     The plan's `fraction` says how much of the path was followed; `success` needs all of it. Where it ends early the
     plan holds the motion up to there.
@@ -93,6 +97,7 @@ def follow(
     plan.fraction = 0.0
     world: World = {"scene": scene, "self_collision": self_collision, "margin": margin}
     run = _Follow(plan, robot_limits, world, (position_deviation, rotation_deviation), rng)
+    run.method = method
     run.prepare(path, goals, step)
     run.choose(settings or BranchSettings(), start is not None, approach)
     if not plan.reason and start is not None and approach:
@@ -108,7 +113,8 @@ class _Follow:
     def __init__(self, plan: Plan, limits: MotionLimits, world: World, deviation: tuple[float, float], rng: int):
         self.plan, self.limits, self.world, self.deviation, self.rng = plan, limits, world, deviation, rng
         self.space = space_for(plan.robot, **world)
-        self.curve: CartesianPath | None = None
+        self.curves: list[CartesianPath] = []
+        self.method: MethodLike = "memetic"
         self.parts: list[Trajectory] = []
 
     def prepare(self, path: FollowedPath, goals: Goal | Iterable[Goal] | None, step: float) -> None:
@@ -118,12 +124,22 @@ class _Follow:
             self.s = np.linspace(0.0, 1.0, len(path))
             self.targets: list[Target] = [(Problem(robot, point, **world), ()) for point in path]
             return
-        self.curve = as_path(cast("CartesianPath | ArrayLike", path))
+        if isinstance(path, Mapping):
+            if goals is not None or not path:
+                raise InvalidInputError("{link: path} needs at least one link, and takes no goals=.")
+            goals = [Pose(link) for link in path]
+            self.curves = [as_path(curve) for curve in path.values()]
+        else:
+            self.curves = [as_path(cast("CartesianPath | ArrayLike", path))]
         problem = Problem(robot, [Pose(robot.tip)] if goals is None else goals, **world)
         if not problem.open_targets:
             raise InvalidInputError("goals along a path need an open target, such as mk.Pose(link) without a pose.")
-        self.s = self.curve.samples(step)
-        self.targets = [_target(problem, pose) for pose in self.curve(self.s)]
+        self.s = np.unique(np.round(np.concatenate([curve.samples(step) for curve in self.curves]), 12))
+        self.targets = [_target(problem, self._poses(s)) for s in self.s]
+
+    def _poses(self, s: float) -> list[np.ndarray]:
+        """Those of all curves."""
+        return [curve(s) for curve in self.curves]
 
     def choose(self, settings: BranchSettings, has_start: bool, approach: bool) -> None:
         """The configurations over the whole path, free and without jumps between them."""
@@ -133,9 +149,11 @@ class _Follow:
         if has_start and not met and not approach:
             self._fail("configurations", "start not on the path", "The first target is not met at the start.", begin)
             return
-        graph = BranchGraph(self.targets, velocity, settings, plan.start, from_start=met, rng=self.rng)
+        graph = BranchGraph(
+            self.targets, velocity, settings, plan.start, from_start=met, rng=self.rng, method=self.method
+        )
         if not graph.layers[0]:
-            first = _solved(self.targets[0], plan.start, 0.1, self.rng)
+            first = _solved(self.targets[0], plan.start, 0.1, self.rng, self.method)
             if not first.success:
                 self._fail("configurations", first.reason, "The first target of the path is not met.", begin)
                 return
@@ -178,10 +196,10 @@ class _Follow:
 
     def _between(self, a: np.ndarray, b: np.ndarray, low: float, high: float, depth: int) -> list[np.ndarray] | None:
         """Configurations to add between two so that the joint motion stays on the path; None where that cannot be."""
-        if self.curve is None:
+        if not self.curves:
             return [] if self.space.edge(a, b) else None
         middle, s = 0.5 * (a + b), 0.5 * (low + high)
-        solution = _solved(_target(self.targets[0][0], self.curve(s)), middle, 0.02)
+        solution = _solved(_target(self.targets[0][0], self._poses(s)), middle, 0.02, method=self.method)
         if not solution.success:
             return None
         if self._deviates(middle, solution.q):
@@ -202,10 +220,10 @@ class _Follow:
         return False
 
     def _meets_first(self, start: np.ndarray) -> bool:
-        solution = _solved(self.targets[0], start, 0.05)
+        solution = _solved(self.targets[0], start, 0.05, method=self.method)
         return bool(solution.success) and float(np.abs(solution.q - start).max()) < 1e-4
 
-    def approach(self, timing: str, path_timeout: float) -> None:
+    def approach(self, timing: TimingMethod, path_timeout: float) -> None:
         """The motion from the start to the first configuration on the path."""
         plan, first = self.plan, self.points[0]
         if np.abs(first - plan.start).max() <= 1e-4:
@@ -220,7 +238,7 @@ class _Follow:
         plan.path, plan.approach_time = found.path, found.duration
         self.parts.append(found.trajectory)
 
-    def finish(self, timing: str, tool_speed: float | None) -> None:
+    def finish(self, timing: TimingMethod, tool_speed: float | None) -> None:
         """The motion along the path, timed, after the approach."""
         plan, tool = self.plan, self._tool()
         begin = time.perf_counter()
@@ -257,15 +275,19 @@ class _Follow:
         self.plan.times[stage] = time.perf_counter() - begin
 
 
-def _target(problem: Problem, pose: np.ndarray) -> Target:
-    """The goals at a pose of the path, with their open targets."""
-    forms = {"pose": pose, "rotation": pose[:3, :3], "direction": pose[:3, 2]}
-    return problem, [np.ascontiguousarray(forms.get(target.form, pose[:3, 3])) for target in problem.open_targets]
+def _target(problem: Problem, poses: Sequence[np.ndarray]) -> Target:
+    """The goals at poses of the paths, with their open targets: one path for all of them, or one for each."""
+    values: list[np.ndarray] = []
+    for index, target in enumerate(problem.open_targets):
+        pose = poses[index % len(poses)]
+        forms = {"pose": pose, "rotation": pose[:3, :3], "direction": pose[:3, 2]}
+        values.append(np.ascontiguousarray(forms.get(target.form, pose[:3, 3])))
+    return problem, values
 
 
-def _solved(target: Target, seed: np.ndarray, timeout: float, rng: int = 0) -> Solution:
+def _solved(target: Target, seed: np.ndarray, timeout: float, rng: int = 0, method: MethodLike = "memetic") -> Solution:
     problem, values = target
-    return problem.solve(*values, seed=seed, timeout=timeout, rng=rng)
+    return problem.solve(*values, seed=seed, timeout=timeout, rng=rng, method=method)
 
 
 def _is_goals(path: FollowedPath) -> TypeGuard[GoalsAlongPath]:

@@ -18,11 +18,13 @@ from memetik.motion.planning.follow import POSITION_DEVIATION, follow
 from memetik.motion.planning.free_space import LiveSpace
 from memetik.motion.planning.pipeline import plan
 from memetik.motion.planning.plan import Plan, PlanConditions
+from memetik.motion.planning.plan_options import PlanOptions
 from memetik.motion.planning.tool_target import ToolTarget, rotation_between, tool_axis
 from memetik.motion.timing.limits import MotionLimits
 from memetik.motion.timing.timing import TimingError, time_path
 from memetik.robot.description import Description, Joint, Link
 from memetik.robot.robot import Robot
+from memetik.solve.options import MethodLike
 from memetik.solve.problem import Problem
 
 if TYPE_CHECKING:
@@ -55,7 +57,8 @@ class MovePlanner:
     """Plans moves of an arm in a scene, which is seen as it is at each call.
 
     speed: share of the velocity and acceleration limits. approach: the tool's axis about which an arm of less than six
-    joints may rotate it on a line. fixed: values of the joints that are not planned for, by name.
+    joints may rotate it on a line. fixed: values of the joints that are not planned for, by name. method: of inverse
+    kinematics, as for mk.solve.
     """
 
     def __init__(
@@ -67,7 +70,9 @@ class MovePlanner:
         approach: str = "z",
         rng: int = 0,
         fixed: Mapping[str, float] | None = None,
+        method: MethodLike = "memetic",
     ):
+        self.method = method
         self.robot, self.scene, self.speed, self.rng = robot, scene, speed, rng
         self.fixed, self.axis = dict(fixed or {}), tool_axis(approach)
         self.limits = MotionLimits.of(robot, velocity_scale=speed, acceleration_scale=speed)
@@ -148,7 +153,9 @@ class MovePlanner:
         found: list[np.ndarray] = []
         for target in targets:
             problem = Problem(self.robot, target.raised(height).goals(tool), scene=self.scene, self_collision=True)
-            solutions = problem.solve_all(seed=start, most=8, evaluations=_EVALUATIONS, rng=self.rng)
+            solutions = problem.solve_all(
+                seed=start, most=8, evaluations=_EVALUATIONS, rng=self.rng, method=self.method
+            )
             found += [solution.q for solution in solutions]
         found = [q for q in found if not self.model.collides(q)]
         return sorted(found, key=lambda q: float((np.abs(q - start) / self.limits.velocity).max()))[:_CANDIDATES]
@@ -156,7 +163,7 @@ class MovePlanner:
     def _why_not(self, start: np.ndarray, tool: str, target: ToolTarget, height: float) -> str:
         raised = target.raised(height)
         problem = Problem(self.robot, raised.goals(tool), scene=self.scene, self_collision=True)
-        solution = problem.solve(seed=start, evaluations=_EVALUATIONS)
+        solution = problem.solve(seed=start, evaluations=_EVALUATIONS, method=self.method)
         where = ", ".join(f"{v:.3f}" for v in raised.pose[:3, 3])
         return f"no configuration puts {tool!r} at ({where}): {solution.reason}"
 
@@ -178,6 +185,7 @@ class MovePlanner:
             step=_LINE_STEP,
             limits=self.limits,
             rng=self.rng,
+            method=self.method,
         )
         if not found.success:
             length = float(np.linalg.norm(poses[1, :3, 3] - poses[0, :3, 3]))
@@ -195,7 +203,8 @@ class MovePlanner:
 
     def _planned(self, start: np.ndarray, goal: np.ndarray | list[Goal]) -> Trajectory:
         """The motion to a configuration or to goals, in joint space."""
-        found = plan(self.robot, goal, scene=self.scene, start=start, limits=self.limits, rng=self.rng)
+        asked: PlanOptions = {"limits": self.limits, "rng": self.rng, "method": self.method}
+        found = plan(self.robot, goal, scene=self.scene, start=start, **asked)
         if found.trajectory is None:
             raise MoveError(f"{found.stage}: {found.reason}. {found.detail}".rstrip(". "))
         return found.trajectory

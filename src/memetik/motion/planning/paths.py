@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -128,6 +129,13 @@ class Share:
 Progress: TypeAlias = Callable[[float, float], object]
 """Called with seconds since the first path and the weighted length of a shorter one."""
 
+OwnPlanner: TypeAlias = Callable[[PathProblem, float], np.ndarray | None]
+"""A planner of the user's: called with the problem and seconds; gives points (N, dof) from the start to a goal, or
+None. Its path is proved before it is taken."""
+
+PlannerLike: TypeAlias = str | OwnPlanner
+"""The name of a planner, or a function."""
+
 PlannerRun: TypeAlias = Callable[["PathProblem", Share, PathOptions], "PathResult"]
 """A planner."""
 
@@ -137,7 +145,7 @@ def find_path(
     start: ArrayLike,
     goals: ArrayLike | GoalSet,
     *,
-    planner: str | Sequence[str] = "rrtconnect",
+    planner: PlannerLike | Sequence[PlannerLike] = "rrtconnect",
     timeout: float = 2.0,
     rng: int = 0,
     smooth: bool = True,
@@ -148,7 +156,8 @@ def find_path(
 ) -> PathResult:
     """A path from `start` (dof,) to one of `goals`, (K, dof) or a GoalSet, through free space.
 
-    planner     a name or a list of names that are tried in order; `planner_names()` lists them.
+    planner     a name, of those that `planner_names()` lists, a function (see OwnPlanner) or a list of them, tried in
+                order.
     timeout     seconds for all of them together.
     smooth      whether to shorten the path.
     choose      "best" looks for the goal with the quickest motion; "first" takes the first that is reached.
@@ -160,8 +169,9 @@ def find_path(
     """
     begin = time.perf_counter()
     wanted = goals if isinstance(goals, GoalSet) else GoalSet(goals)
-    names = [planner] if isinstance(planner, str) else list(planner)
-    runs = {name: _planner(name) for name in names}
+    planners = [planner] if isinstance(planner, str) or callable(planner) else list(planner)
+    runs = {_label(given): _planner(given) for given in planners}
+    names = list(runs)
     if loop_follower(space.robot) is not None and any(name.lower().startswith("ompl:") for name in names):
         raise InvalidInputError("OMPL's planners do not hold closed loops; 'rrtconnect' and 'sbl' do.")
     if isinstance(space, HeldSpace) and any(name.lower() != "rrtconnect" for name in names):
@@ -177,7 +187,7 @@ def find_path(
 def _check_optimise(seconds: float, names: Sequence[str], space: OpenSpace) -> None:
     if not 0.0 <= seconds < np.inf:
         raise InvalidInputError(f"optimise= is in seconds and must not be negative, not {seconds!r}.")
-    if seconds > 0.0 and any(name.lower().startswith("ompl:") for name in names):
+    if seconds > 0.0 and any(name.lower().removesuffix(EXACT) not in _OWN_PLANNERS for name in names):
         raise InvalidInputError("optimise= is for our own planners; OMPL's optimal ones use path_timeout=.")
     if seconds > 0.0 and not space.can_optimise:
         raise InvalidInputError("optimise= is not for motions along which goals are held, nor for closed loops.")
@@ -287,7 +297,13 @@ def _search(
 _OWN_PLANNERS = frozenset(_core.planner_names())
 
 
-def _planner(name: str) -> PlannerRun:
+def _label(planner: PlannerLike) -> str:
+    return planner if isinstance(planner, str) else str(getattr(planner, "__name__", type(planner).__name__))
+
+
+def _planner(name: PlannerLike) -> PlannerRun:
+    if not isinstance(name, str):
+        return partial(_foreign, name)
     plain = name.lower()
     if plain.removesuffix(EXACT) in _OWN_PLANNERS:
         return partial(_native, plain.removesuffix(EXACT), plain.endswith(EXACT))
@@ -350,6 +366,40 @@ _REASONS = {
     _core.PlannerEnd.unproved: "no path proved in time",
     _core.PlannerEnd.interrupted: "cancelled",
 }
+
+
+def _foreign(planner: OwnPlanner, problem: PathProblem, share: Share, options: PathOptions) -> PathResult:
+    """What a function of the user's finds, where it leads from the start to a goal and is proved free."""
+    begin = time.perf_counter()
+    given = planner(problem, min(share.left, share.seconds))
+    result = PathResult(False, reason="no path found in time", time=time.perf_counter() - begin)
+    if given is None:
+        return result
+    points = np.ascontiguousarray(problem.robot.check_q(given, "a planner's path"), dtype=float)
+    label = _label(planner)
+    if points.ndim != 2 or len(points) < 2:
+        raise InvalidInputError(
+            f"planner {label!r} must give points of shape (N, {problem.robot.dof}), not {points.shape}."
+        )
+    reached = np.flatnonzero(np.abs(problem.goals - points[-1]).max(axis=1) <= ENDS)
+    if np.abs(points[0] - problem.start).max() > ENDS or not len(reached):
+        raise InvalidInputError(f"the path of planner {label!r} must lead from problem.start to one of problem.goals.")
+    result.goal = int(reached[0])
+    points[0], points[-1] = problem.start, problem.goals[result.goal]
+    space = problem.space
+    for index, (a, b) in enumerate(pairwise(points)):
+        if not (space.edge(a, b) and space.is_proved(a, b)):
+            result.reason, result.goal = "no path proved in time", None
+            result.tried.append(f"{label}: segment {index + 1} of {len(points) - 1} is not proved free")
+            return result
+    if options.smooth:
+        points = shorten(space, points, timeout=max(options.deadline - time.perf_counter(), 0.0))
+    result.success, result.reason, result.points = True, "solved", points
+    return result
+
+
+ENDS = 1e-9
+"""Radians or metres: what the ends of a foreign planner's path may be off start and goal."""
 
 
 def straight_path(problem: PathProblem) -> PathResult | None:

@@ -20,11 +20,12 @@ from memetik.errors import InvalidInputError
 from memetik.goals.base import Goal
 from memetik.motion.planning.free_space import OpenSpace, SceneLike, kept_space
 from memetik.motion.planning.held_space import HeldGoals, HeldSpace
-from memetik.motion.planning.paths import Progress
+from memetik.motion.planning.paths import PlannerLike, Progress
 from memetik.motion.planning.plan import Plan, PlanConditions
-from memetik.motion.planning.plan_options import VIA_TOLERANCE, Configuration, PlanOptions, WayPoint
+from memetik.motion.planning.plan_options import VIA_TOLERANCE, Configuration, PathFilter, PlanOptions, WayPoint
 from memetik.motion.planning.plan_run import Leg, PlanRun, RunSettings
 from memetik.motion.timing.limits import MotionLimits, own_limits
+from memetik.motion.timing.timing import TimingMethod
 from memetik.solve.options import MethodLike
 from memetik.solve.problem import Problem
 
@@ -88,8 +89,8 @@ class Planner:
         goal: Configuration | None = None,
         candidates: int = 6,
         method: MethodLike = "memetic",
-        planner: str | Sequence[str] = "rrtconnect",
-        timing: str = "smooth",
+        planner: PlannerLike | Sequence[PlannerLike] = "rrtconnect",
+        timing: TimingMethod = "smooth",
         ik_timeout: float = 0.1,
         path_timeout: float = 2.0,
         timing_timeout: float = 2.0,
@@ -103,6 +104,7 @@ class Planner:
         progress: Progress | None = None,
         via: Sequence[WayPoint] = (),
         via_tolerance: float = VIA_TOLERANCE,
+        filters: Sequence[PathFilter] = (),
     ) -> Plan:
         """Plan a motion from `start` (dof,) to a configuration that meets the goals, or to the configuration(s) `goal`.
 
@@ -112,7 +114,9 @@ class Planner:
                     go the short way, by whole turns.
         candidates  how many configurations to find for the goals; the one with the quickest motion is taken.
         method      of inverse kinematics, as for Problem.solve.
-        planner     name or list of names, see `find_path`; timing: a method of `time_path`.
+        planner     name, function or a list of them, see `find_path`; timing: name or function, see `time_path`.
+        filters     functions of paths (N, dof), applied one after the other before the timing; what one gives is taken
+                    where it keeps both ends and the way points and is proved free.
         ik_timeout, path_timeout, timing_timeout   seconds for each stage.
         choose      "best" weighs candidates by the motion to them, "first" takes the first that is reached.
         stop        an mk.StopFlag that another thread may set to end the search for a path within milliseconds; while
@@ -133,9 +137,12 @@ class Planner:
         if q.ndim != 1:
             raise InvalidInputError(f"a motion has one start of shape ({robot.dof},), not {q.shape}.")
         timeouts = {"configurations": ik_timeout, "path": path_timeout, "timing": timing_timeout}
+        if filters and self.held is not None:
+            raise InvalidInputError("filters= is not for motions along which goals are held: they would leave them.")
         settings = RunSettings(
-            candidates, method, planner, timing, choose, timeouts, limits, rng, stop, optimise, progress, via_tolerance
-        )
+            candidates, method, planner, timing, choose, timeouts, limits, rng, stop, optimise, progress,
+            via_tolerance, filters,
+        )  # fmt: skip
         along = () if self.held is None else self.held.goals
         conditions = PlanConditions(limits, self.scene, self.self_collision, self.margin, rng, along)
         legs = [*(self._leg(point) for point in via), Leg(self.problem, targets, goal)]

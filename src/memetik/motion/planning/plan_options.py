@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, TypedDict
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from memetik._core import StopFlag
 from memetik.goals.base import Goal
-from memetik.motion.planning.paths import Progress
+from memetik.motion.planning.paths import PlannerLike, Progress
 from memetik.motion.timing.limits import MotionLimits
+from memetik.motion.timing.timing import TimingMethod
 from memetik.solve.options import MethodLike
 
 Configuration: TypeAlias = ArrayLike | Mapping[str, float]
@@ -18,6 +20,9 @@ Configuration: TypeAlias = ArrayLike | Mapping[str, float]
 
 WayPoint: TypeAlias = Configuration | Goal | Sequence[Goal]
 """A configuration, or goals."""
+
+PathFilter: TypeAlias = Callable[[np.ndarray], ArrayLike]
+"""From the points (N, dof) of a path to those of another one."""
 
 VIA_TOLERANCE = 0.02
 """Radians or metres: what each joint may be off a waypoint."""
@@ -28,8 +33,8 @@ class PlanOptions(TypedDict, total=False):
 
     candidates: int
     method: MethodLike
-    planner: str | Sequence[str]
-    timing: str
+    planner: PlannerLike | Sequence[PlannerLike]
+    timing: TimingMethod
     ik_timeout: float
     path_timeout: float
     timing_timeout: float
@@ -43,3 +48,4 @@ class PlanOptions(TypedDict, total=False):
     progress: Progress | None
     via: Sequence[WayPoint]
     via_tolerance: float
+    filters: Sequence[PathFilter]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import cast
 
 import numpy as np
@@ -15,13 +16,13 @@ from memetik.errors import InvalidInputError
 from memetik.motion.planning.free_space import CheckerSpace, OpenSpace, without_loops
 from memetik.motion.planning.goal_configurations import find_configurations
 from memetik.motion.planning.held_space import HeldSpace
-from memetik.motion.planning.paths import GoalSet, Progress, find_path
+from memetik.motion.planning.paths import GoalSet, PlannerLike, Progress, find_path
 from memetik.motion.planning.plan import Plan
-from memetik.motion.planning.plan_options import Configuration
+from memetik.motion.planning.plan_options import Configuration, PathFilter
 from memetik.motion.planning.way_out import way_out
 from memetik.motion.timing.limits import MotionLimits
 from memetik.motion.timing.rest_segments import straight
-from memetik.motion.timing.timing import TimingError, time_path
+from memetik.motion.timing.timing import TimingError, TimingMethod, time_path
 from memetik.motion.timing.trajectory import Trajectory
 from memetik.robot.loop_motion import closed_from
 from memetik.solve.options import MethodLike
@@ -40,8 +41,8 @@ class RunSettings:
 
     candidates: int
     method: MethodLike
-    planner: str | Sequence[str]
-    timing: str
+    planner: PlannerLike | Sequence[PlannerLike]
+    timing: TimingMethod
     choose: str
     timeouts: dict[str, float]
     limits: MotionLimits
@@ -50,6 +51,7 @@ class RunSettings:
     optimise: float
     progress: Progress | None
     via_tolerance: float
+    filters: Sequence[PathFilter]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +225,29 @@ class PlanRun:
             plan.via = self.begin[None] if plan.via is None else np.vstack([plan.via, self.begin])
             return
         out = [] if self.left is None else [plan.start]
-        plan.path, plan.goal = np.vstack([*out, *self.paths]), self.begin
+        points = np.vstack(self.paths)
+        for given in self.settings.filters:
+            points = self._filtered(given, points)
+        plan.path, plan.goal = np.vstack([*out, points]), self.begin
+
+    def _filtered(self, given: PathFilter, points: np.ndarray) -> np.ndarray:
+        """What a filter makes of a path, where it goes the same way; else the path as it was."""
+        plan, label = self.plan, getattr(given, "__name__", type(given).__name__)
+        made = np.atleast_2d(np.array(plan.robot.check_q(given(points.copy()), f"filter {label}"), dtype=float))
+        wanted = np.vstack([points[0], *([] if plan.via is None else [plan.via]), points[-1]])
+        problem = ""
+        if (np.abs(made[:, None] - wanted).max(axis=2).min(axis=0) > SAME_CONFIGURATION).any():
+            problem = "does not keep the ends and the way points"
+        elif not (np.abs(made[[0, -1]] - points[[0, -1]]) <= SAME_CONFIGURATION).all():
+            problem = "does not keep the ends"
+        elif not all(self.space.edge(a, b) and self.space.is_proved(a, b) for a, b in pairwise(made)):
+            problem = "gives a path that is not proved free"
+        if problem:
+            plan.tried.append(f"filter {label!r} {problem}: it is left out")
+            return points
+        plan.tried.append(f"filter {label!r}: {len(points)} points before, {len(made)} after")
+        made[0], made[-1] = points[0], points[-1]
+        return made
 
     def _more_candidates(self, attempt: int) -> np.ndarray:
         """Further configurations that meet the goals (M, dof), added to the plan's candidates."""

@@ -29,6 +29,7 @@ from memetik.motion.tasks.report import StepReport, TaskError, TaskReport
 from memetik.motion.tasks.task import SCRIPTS, Pick, Place, Task, TaskStep
 from memetik.motion.timing.trajectory import Trajectory
 from memetik.robot.robot import Robot
+from memetik.solve.options import MethodLike
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +46,7 @@ def run_task(
     wrap: Callable[[Driver], Driver] | None = None,
     placed_tolerance: float = 0.01,
     rng: int = 0,
+    method: MethodLike = "memetic",
     **options: Any,
 ) -> TaskReport:
     """Do all steps of a task; ends at the first that cannot be done, with the arm at rest.
@@ -52,9 +54,12 @@ def run_task(
     driver: a Driver; "simulation" (or None) for physics, "exact" for a run without.
     watch: called with each step's report. wrap: puts something around the driver, such as a fault.
     placed_tolerance: metres that an object may lie off its target and still count as placed.
+    method: of inverse kinematics, as for mk.solve.
     options: those of `execute`.
     """
-    return Sequencer(task, driver, real_time=real_time, wrap=wrap, rng=rng, **options).run(watch, placed_tolerance)
+    return Sequencer(task, driver, real_time=real_time, wrap=wrap, rng=rng, method=method, **options).run(
+        watch, placed_tolerance
+    )
 
 
 class Sequencer:
@@ -68,8 +73,10 @@ class Sequencer:
         real_time: float | None = None,
         wrap: Callable[[Driver], Driver] | None = None,
         rng: int = 0,
+        method: MethodLike = "memetic",
         **options: Any,
     ):
+        self.method = method
         self.task, self.scene, self.options = task, task.scene.copy(), options
         self.start = task.robot.neutral if task.start is None else np.asarray(task.start, dtype=float)
         self.simulation: Simulation | None = None
@@ -371,7 +378,13 @@ class Sequencer:
             moved = robot if group is None else robot.group(group, fixed)
             approach = self.task.gripper.approach if self.task.gripper is not None else "z"
             self._mover = MovePlanner(
-                moved, self.scene, speed=self.task.speed, approach=approach, rng=self._rng, fixed=fixed
+                moved,
+                self.scene,
+                speed=self.task.speed,
+                approach=approach,
+                rng=self._rng,
+                fixed=fixed,
+                method=self.method,
             )
         return self._mover
 

@@ -51,8 +51,11 @@ def smooth_timing(request: TimingRequest) -> Trajectory:
     if first.is_good():
         return first.trajectory
     path = path.shrunk(SMALLER)
-    others = [_Averaged(path, share) for share in SHARES]
-    tight = np.flatnonzero(path.lengths[1:-1] < 0.5 * TIGHT * others[0].lag) + 1
+    smaller = _Averaged(path)
+    if smaller.is_good():
+        return smaller.trajectory
+    others = [_Averaged(path, share) for share in SHARES[1:]]
+    tight = np.flatnonzero(path.lengths[1:-1] < 0.5 * TIGHT * smaller.lag) + 1
     others += [_Averaged(path, stops=tight), _Averaged(path, stops=np.arange(1, len(path.points) - 1))]
     good = (other.trajectory for other in sorted(others, key=_Averaged.seconds) if other.is_good())
     # With stops everywhere it keeps to the path itself.

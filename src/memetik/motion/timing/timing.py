@@ -17,6 +17,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,11 +70,15 @@ class TimingRequest:
         return not (self.start_velocity.any() or self.end_velocity.any())
 
 
+TimingMethod: TypeAlias = str | Callable[[TimingRequest], Trajectory]
+"""The name of a timing, or a function of the user's, whose trajectories are checked and proved like all others."""
+
+
 def time_path(
     robot: Robot,
     points: ArrayLike,
     *,
-    method: str = "smooth",
+    method: TimingMethod = "smooth",
     limits: MotionLimits | None = None,
     space: OpenSpace | None = None,
     start_velocity: ArrayLike | None = None,
@@ -84,6 +90,7 @@ def time_path(
 ) -> Trajectory:
     """The trajectory along a path (N, dof), as fast as the limits allow.
 
+    method          a name, or a function that makes the trajectory of a TimingRequest.
     space           what the trajectory must not leave: where a method's curves leave the path's straight segments they
                     are made smaller, or points added, until they are proved free.
     tool_speed      (link, metres per second): what the link's origin must not exceed; for "smooth" and "blends".
@@ -268,8 +275,27 @@ def _beyond(trajectory: Trajectory, robot: Robot) -> str | None:
     return f"takes joint {robot.joint_names[joint]!r} {over[joint]:.3g} beyond its position limits"
 
 
-def _method(name: str) -> Callable[[TimingRequest], Trajectory]:
+def _checked(method: Callable[[TimingRequest], Trajectory], request: TimingRequest) -> Trajectory:
+    """What a function of the user's makes, where it leads from the first to the last point and is proved free."""
+    trajectory, robot, points = method(request), request.robot, request.points
+    if trajectory.joint_names != robot.joint_names:
+        raise InvalidInputError("the timing's trajectory must be of the robot's joints, in their order.")
+    off = np.abs(trajectory.at([0.0, trajectory.duration]) - points[[0, -1]]).max()
+    if off > _POSITION_SLACK:
+        raise TimingError(f"the timing's trajectory misses the ends of the path by {off:.3g}.")
+    problem = _beyond(trajectory, robot)
+    if problem is not None:
+        raise TimingError(f"the timing's trajectory {problem}.")
+    proof = None if request.space is None else certify(trajectory, request.space)
+    if proof is not None and not proof.free:
+        raise TimingError(f"the timing's trajectory is not proved free at {proof.time:.3f} s.")
+    return trajectory
+
+
+def _method(name: TimingMethod) -> Callable[[TimingRequest], Trajectory]:
     """A method by its name. What it imports is imported here, before the clock starts."""
+    if not isinstance(name, str):
+        return partial(_checked, name)
     if name == "smooth":
         from memetik.motion.timing.smooth import smooth_timing as method
     elif name == "blends":
