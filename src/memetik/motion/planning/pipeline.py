@@ -22,7 +22,7 @@ from memetik.motion.planning.free_space import OpenSpace, SceneLike, kept_space
 from memetik.motion.planning.held_space import HeldGoals, HeldSpace
 from memetik.motion.planning.paths import PlannerLike, Progress
 from memetik.motion.planning.plan import Plan, PlanConditions
-from memetik.motion.planning.plan_options import VIA_TOLERANCE, Configuration, PathFilter, PlanOptions, WayPoint
+from memetik.motion.planning.plan_options import VIA_TOLERANCE, Configuration, PathFilter, PlanOptions, Waypoint
 from memetik.motion.planning.plan_run import Leg, PlanRun, RunSettings
 from memetik.motion.timing.limits import MotionLimits, own_limits
 from memetik.motion.timing.timing import TimingMethod
@@ -102,7 +102,7 @@ class Planner:
         stop: StopFlag | None = None,
         optimise: float = 0.0,
         progress: Progress | None = None,
-        via: Sequence[WayPoint] = (),
+        via: Sequence[Waypoint] = (),
         via_tolerance: float = VIA_TOLERANCE,
         filters: Sequence[PathFilter] = (),
     ) -> Plan:
@@ -116,7 +116,7 @@ class Planner:
         method      of inverse kinematics, as for Problem.solve.
         planner     name, function or a list of them, see `find_path`; timing: name or function, see `time_path`.
         filters     functions of paths (N, dof), applied one after the other before the timing; what one gives is taken
-                    where it keeps both ends and the way points and is proved free.
+                    where it keeps both ends and the waypoints and is proved free.
         ik_timeout, path_timeout, timing_timeout   seconds for each stage.
         choose      "best" weighs candidates by the motion to them, "first" takes the first that is reached.
         stop        an mk.StopFlag that another thread may set to end the search for a path within milliseconds; while
@@ -150,7 +150,7 @@ class Planner:
         run.run()
         return run.plan
 
-    def _leg(self, point: WayPoint) -> Leg:
+    def _leg(self, point: Waypoint) -> Leg:
         """To a waypoint."""
         if not are_goals(point):
             return Leg(goal=cast("Configuration", point))

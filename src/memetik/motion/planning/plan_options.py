@@ -18,7 +18,7 @@ from memetik.solve.options import MethodLike
 Configuration: TypeAlias = ArrayLike | Mapping[str, float]
 """A configuration (dof,) or {joint: value}."""
 
-WayPoint: TypeAlias = Configuration | Goal | Sequence[Goal]
+Waypoint: TypeAlias = Configuration | Goal | Sequence[Goal]
 """A configuration, or goals."""
 
 PathFilter: TypeAlias = Callable[[np.ndarray], ArrayLike]
@@ -46,6 +46,6 @@ class PlanOptions(TypedDict, total=False):
     stop: StopFlag | None
     optimise: float
     progress: Progress | None
-    via: Sequence[WayPoint]
+    via: Sequence[Waypoint]
     via_tolerance: float
     filters: Sequence[PathFilter]

@@ -84,7 +84,7 @@ class PlanRun:
             goal = self._solve if self.leg.goal is None else self._check_goals
             if not (self._stage("configurations", goal) and self._stage("path", self._find_path)):
                 if number < len(self.legs):
-                    self.plan.detail = f"Way point {number}: {self.plan.detail}"
+                    self.plan.detail = f"Waypoint {number}: {self.plan.detail}"
                 return
         self._stage("timing", self._time)
 
@@ -237,7 +237,7 @@ class PlanRun:
         wanted = np.vstack([points[0], *([] if plan.via is None else [plan.via]), points[-1]])
         problem = ""
         if (np.abs(made[:, None] - wanted).max(axis=2).min(axis=0) > SAME_CONFIGURATION).any():
-            problem = "does not keep the ends and the way points"
+            problem = "does not keep the ends and the waypoints"
         elif not (np.abs(made[[0, -1]] - points[[0, -1]]) <= SAME_CONFIGURATION).all():
             problem = "does not keep the ends"
         elif not all(self.space.edge(a, b) and self.space.is_proved(a, b) for a, b in pairwise(made)):
