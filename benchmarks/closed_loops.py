@@ -107,11 +107,16 @@ def plans(robot: mk.Robot, count: int = 10) -> tuple[int, int, float, float]:
     rng, seconds = np.random.default_rng(0), []
     planned, opened = 0, 0.0
     low, high = (side[follower.driving] for side in robot.sampling_range)
-    start = robot.random(0)
-    for _ in range(20 * count):
+    neutral, closes = follower.closed(robot.neutral[None].copy())  # on the branch on which the mechanism was drawn
+    home = neutral[0] if closes[0] else robot.random(0)
+    start = home
+    for attempt in range(20 * count):
         if len(seconds) == count:
             break
-        rows = follower.march(start, rng.uniform(low, high))
+        # By turns anywhere within the limits, which few loops allow where many joints drive, and within half of them.
+        drawn = (0.5 if attempt % 2 else 1.0) * (rng.uniform(low, high) - home[follower.driving])
+        drawn += home[follower.driving]
+        rows = follower.march(start, drawn)
         if rows is None:
             continue
         begin = time.perf_counter()
