@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "collision/collision_kernel.h"
 #include "geometry/distance_field.h"
+#include "geometry/triangle_tree.h"
 
 using namespace memetik;
 
@@ -106,11 +107,10 @@ TEST_CASE("distances to a mesh are exact") {
   const double half[3] = {0.2, 0.3, 0.15};
   const Mesh mesh = box(half);
   const std::vector<double> points = points_within(0.6, 500);
-  std::vector<double> found(500);
-  mesh_distance(mesh.vertices.data(), mesh.faces.data(), int64_t(mesh.faces.size() / 3), points.data(), 500,
-                found.data(), 2);
-  for (size_t k = 0; k < found.size(); ++k)
-    CHECK(found[k] == doctest::Approx(std::abs(box_distance(points.data() + 3 * k, half))).epsilon(1e-12));
+  const TriangleTree tree(mesh.vertices.data(), mesh.faces.data(), int64_t(mesh.faces.size() / 3));
+  int32_t nearest = -1;
+  for (const double *p = points.data(); p < points.data() + points.size(); p += 3)
+    CHECK(tree.distance(p, nearest) == doctest::Approx(std::abs(box_distance(p, half))).epsilon(1e-12));
 }
 
 TEST_CASE("a field that would need too much memory is refused") {
