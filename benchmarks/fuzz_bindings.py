@@ -42,7 +42,7 @@ def corpus() -> dict[str, list[object]]:
     problem = mk.Problem(robot, goals, scene=scene)
     target = robot.pose(robot.tip, robot.random(1))
     kept: list[object] = [problem, problem.solve(target), problem.solve_batch(target[None]), mk.Tracker(problem)]
-    kept.append(mk.plan(robot, robot.random(2), scene, robot.random(1), timeout=0.5))
+    kept.append(mk.plan(robot, robot.random(2), scene, robot.random(1), path_timeout=0.5))
     kept.append(mk.MeshChecker(robot, scene))
     kept.extend(mk.methods.method_named(name) for name in ("bio1", "bio2", "de", "pso", "ga", "pick", "jac", "gd"))
     found: dict[str, list[object]] = {}
