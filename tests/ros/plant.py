@@ -52,6 +52,8 @@ class Plant:
         self.listener.setblocking(False)
         self.client: socket.socket | None = None
         self.rest, self.heard = b"", time.monotonic()
+        self.due = 0.0
+        """Seconds until the reference should be at the setpoint."""
         self.log = log
 
     def run(self) -> None:
@@ -76,16 +78,15 @@ class Plant:
             time.sleep(max(PERIOD - (time.monotonic() - now), 0.0))
 
     def follow(self) -> None:
-        """Towards the setpoint, as drives do: where it has jumped, no faster than the joints may go."""
-        most = self.robot.velocity * self.simulation.timestep
+        """Towards the setpoint, as drives do: evenly over the period of setpoints, but no faster than the joints may
+        go, and at rest there until the next one comes."""
+        step = self.simulation.timestep
         gap = self.q - self.reference
-        if (np.abs(gap) > most).any():
-            change = np.clip(gap, -most, most)
-            self.reference = self.reference + change
-            self.simulation.command(self.reference, change / self.simulation.timestep)
-        else:
-            self.reference = self.q
-            self.simulation.command(self.q, self.velocity, self.acceleration)
+        change = np.clip(gap / max(round(self.due / step), 1), -self.robot.velocity * step, self.robot.velocity * step)
+        self.due -= step
+        self.reference = self.reference + change
+        fresh = self.due > -step
+        self.simulation.command(self.reference, change / step, self.acceleration if fresh else None)
 
     def listen(self) -> None:
         """Take the newest setpoint."""
@@ -110,7 +111,7 @@ class Plant:
         self.rest = lines[-1]
         if len(lines) > 1:
             self.q, self.velocity, self.acceleration = (np.array(row) for row in json.loads(lines[-2]))
-            self.heard = time.monotonic()
+            self.heard, self.due = time.monotonic(), PERIOD
 
     def tell(self) -> None:
         if self.client is None:
@@ -126,7 +127,7 @@ class Plant:
     def brake(self, seconds: float) -> None:
         slower = np.sign(self.velocity) * np.maximum(np.abs(self.velocity) - self.most * seconds, 0.0)
         self.q = self.robot.clip(self.q + 0.5 * (self.velocity + slower) * seconds)
-        self.velocity, self.acceleration = slower, np.zeros(self.robot.dof)
+        self.velocity, self.acceleration, self.due = slower, np.zeros(self.robot.dof), seconds
 
     def note(self, everything: bool) -> None:
         row = {"t": time.time(), "q": self.simulation.q.tolist(), "v": self.simulation.velocity.tolist()}

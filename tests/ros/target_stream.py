@@ -22,11 +22,17 @@ def main() -> None:
     robot = mk.load_robot("panda")
     home = robot.pose("panda_hand_tcp", robot.state("ready"))
     commands: list[float] = []
+    rows: list[list[float]] = []
+
+    def take(message: Any) -> None:
+        commands.append(time.monotonic())
+        rows.append(message.data)
+
     held: list[Any] = []
     with open_transport("teleoperator", "dds") as transport:
         targets = transport.publisher("/memetik/target_pose", "geometry_msgs/msg/PoseStamped", STREAM)
         kind = "std_msgs/msg/Float64MultiArray"
-        transport.subscribe("/arm_controller/commands", kind, lambda _: commands.append(time.monotonic()), STREAM)
+        transport.subscribe("/arm_controller/commands", kind, take, STREAM)
         transport.subscribe(
             "/memetik/status",
             "diagnostic_msgs/msg/DiagnosticArray",
@@ -43,7 +49,9 @@ def main() -> None:
             )  # what a busy machine kept for longer is not made up for
             time.sleep(max(due - time.monotonic(), 0.0))
     rate = len(commands) / max(commands[-1] - commands[0], 1e-9) if len(commands) > 1 else 0.0
-    print(json.dumps({"commands": len(commands), "rate": rate, "held": len(held)}), flush=True)
+    change = np.abs(np.diff(np.array(rows), axis=0)).max(axis=0) * RATE if len(rows) > 1 else np.zeros(1)
+    speed = float((change / robot.velocity[: len(change)]).max())
+    print(json.dumps({"commands": len(commands), "rate": rate, "held": len(held), "speed": speed}), flush=True)
 
 
 def target(home: np.ndarray, t: float) -> np.ndarray:
