@@ -86,8 +86,8 @@ class RosDriver(AbstractContextManager["RosDriver"]):
         self._velocities: dict[str, float] = {}
         self._heard = -np.inf
         self._trajectory: Trajectory | None = None
-        self._sent, self._followed, self._goal = 0.0, 0.0, None
-        self._goal: Goal | None
+        self._sent, self._followed = 0.0, 0.0
+        self._goal: Goal | None = None
         self.message = ""
         """What the controller said last when it ended a trajectory."""
         self._owned = isinstance(transport, str)

@@ -26,8 +26,8 @@ class Executor:
 
     def __init__(self, transport: RosTransport, world: World, controller: str, check_free: Callable[[], None]):
         self._transport, self._world, self._controller = transport, world, controller
-        self._check_free, self._driver = check_free, None
-        self._driver: RosDriver | None
+        self._check_free = check_free
+        self._driver: RosDriver | None = None
         ActionServer(transport, "/execute_trajectory", EXECUTE, self.run)
 
     def run(self, goal: Message, cancelled: threading.Event) -> tuple[int, Message]:
