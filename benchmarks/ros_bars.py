@@ -116,13 +116,14 @@ def measure_runs(distribution: str, given: argparse.Namespace, loss: float) -> N
 
 
 def measure_stream(distribution: str, seconds: float) -> None:
-    server = ours(str(HERE / "stream_server.py"), "echo", str(seconds + 8.0))
+    server = ours(str(HERE / "stream_server.py"), "echo", str(seconds + 30.0))
     done = run(f"{server} & sleep 2; {theirs(distribution, f'loop {seconds}')}; wait", seconds + 120.0)
     found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if not found or "sent" not in found[0]:
-        show(f"{distribution}: 1 kHz for {seconds:g} s", done.stderr.strip()[-200:], "no loss")
+    report = next((each for each in found if "sent" in each), None)
+    own = next((each for each in found if "received" in each), None)
+    if report is None or own is None:
+        show(f"{distribution}: 1 kHz for {seconds:g} s", f"{found} {done.stderr.strip()[-200:]}", "no loss")
         return
-    report, own = found[0], found[-1]
     show(f"{distribution}: JointStates sent in {seconds:g} s", f"{report['sent']}", f"{int(1000 * seconds)}")
     show("  received by memetik, missing", f"{own['received']}, {own['missing']}", "all, 0")
     back = f"{report['back']}, {report['missing']} ({own['overwritten']} of them overwritten at memetik)"

@@ -391,6 +391,22 @@ def test_an_arm_is_moved_from_where_it_is_and_by_one_at_a_time(robot: mk.Robot, 
         assert until(lambda: transport.published["/memetik/joint_trajectory"] == sent + 1)
 
 
+def test_an_arm_within_the_margin_is_streamed_away(robot: mk.Robot, caplog: pytest.LogCaptureFixture):
+    q, scene = robot.state("ready"), mk.Scene()
+    target = robot.pose(LINK, q)
+    scene.add_box("floor", (0.2, 0.2, 0.1), mk.transform(target[:3, 3] - (0.0, 0.0, 0.064)))
+    assert 0.0 < mk.CollisionModel(robot, scene).distance(q) < 0.01
+    target[2, 3] += 0.05
+    sent: list[np.ndarray] = []
+    streamer = Streamer(World(robot, scene), LINK, lambda step: sent.append(step.q))
+    streamer.world.take_joint_state(conversions.joint_state(robot.joint_names, q))
+    streamer.take_pose(conversions.PoseStamped(pose=conversions.pose_message(target)))
+    assert until(lambda: sent and robot.pose(LINK, sent[-1])[2, 3] > target[2, 3] - 1e-3)
+    streamer.close()
+    assert "within the margin" in caplog.text
+    assert not mk.CollisionModel(robot, scene).collides(np.array(sent)).any()
+
+
 def test_the_target_of_a_twist_does_not_run_away_from_an_arm_that_is_held(robot: mk.Robot):
     streamer = Streamer(World(robot), LINK, lambda _: None)
     streamer._begin = lambda: None  # type: ignore[method-assign]

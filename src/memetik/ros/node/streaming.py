@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from memetik.errors import MemetikError
+from memetik.errors import InvalidInputError, MemetikError
 from memetik.goals.pose import Pose
 from memetik.ros.conversions import pose_matrix
 from memetik.ros.messages import Message
@@ -33,6 +33,8 @@ MOST_AHEAD = (0.05, 0.2)
 the stick is let go."""
 REST = 1e-3
 """Radians or metres per second below which a joint rests."""
+SERVO_ERROR = 0.02
+"""Radians or metres that a joint may be off where it was commanded to be, for a new stream to go on from there."""
 IDLE = 1.0
 """Seconds without a new target after which an arm at rest gets no more commands: others may move it then."""
 
@@ -54,6 +56,7 @@ class Streamer:
         self.world, self.link, self.rate, self._send, self._margin = world, link, rate, send, margin
         self._fixed, self._moving, self._velocity_scale = world.others(group), world.members(group), velocity_scale
         self._target: np.ndarray | None = None
+        self._commanded: np.ndarray | None = None
         self._twist = np.zeros(6)
         self._twist_time, self._target_time = -1.0, -np.inf
         self._lock, self._closing = threading.Lock(), threading.Event()
@@ -118,16 +121,14 @@ class Streamer:
     def _stream(self) -> None:
         self.world.check_heard(self._moving)
         robot, period = self.world.robot, 1.0 / self.rate
-        start = robot.clip(self.world.q())
-        fixed = self._fixed or None
-        problem = Problem(robot, [Pose(self.link)], fixed=fixed, scene=self.world.scene, margin=self._margin)
-        tracker = Tracker(problem, seed=start, dt=period, velocity_scale=self._velocity_scale)
-        followed = robot.pose(self.link, start)
+        tracker = self._begun(robot.clip(self.world.q()))
+        followed = robot.pose(self.link, tracker.q)
         due = time.monotonic()
         rested = 0
         while not self._closing.is_set():
             followed = self._wanted(followed, robot.pose(self.link, tracker.q), period)
             step = tracker.step(followed)
+            self._commanded = step.q
             self._send(step)
             rested = 0 if np.abs(step.velocity).max(initial=0.0) > REST else rested + 1
             if rested * period > IDLE and self._ended():
@@ -138,6 +139,29 @@ class Streamer:
                 due = time.monotonic()
             elif ahead > 0.0:
                 time.sleep(ahead)
+
+    def _begun(self, measured: np.ndarray) -> Tracker:
+        """A tracker that begins where the arm was commanded to be, if it is there, else where it is.
+
+        An arm that stands nearer to something than the margin is led away with a smaller one; one in contact is not.
+        """
+        commanded = self._commanded
+        near = commanded is not None and np.abs(commanded - measured).max() < SERVO_ERROR
+        start = measured if commanded is None or not near else commanded
+        for share in (1.0, 0.5, 0.2):
+            try:
+                tracker = self._tracker(start, share * self._margin)
+            except InvalidInputError:
+                continue
+            if share < 1.0:
+                logger.warning("the arm is within the margin; this stream keeps %g m.", share * self._margin)
+            return tracker
+        return self._tracker(start, 0.0)
+
+    def _tracker(self, start: np.ndarray, margin: float) -> Tracker:
+        world, goal = self.world, Pose(self.link)
+        problem = Problem(world.robot, [goal], fixed=self._fixed or None, scene=world.scene, margin=margin)
+        return Tracker(problem, seed=start, dt=1.0 / self.rate, velocity_scale=self._velocity_scale)
 
     def _ended(self) -> bool:
         """Whether no further target has come; one that comes later begins anew, where the arm is then."""
