@@ -126,8 +126,7 @@ def measure_stream(distribution: str, seconds: float) -> None:
         return
     show(f"{distribution}: JointStates sent in {seconds:g} s", f"{report['sent']}", f"{int(1000 * seconds)}")
     show("  received by memetik, missing", f"{own['received']}, {own['missing']}", "all, 0")
-    back = f"{report['back']}, {report['missing']} ({own['overwritten']} of them overwritten at memetik)"
-    show("  commands back, missing", back, "all, 0")
+    show("  commands back, missing", f"{report['back']}, {report['missing']}", "all, 0")
     show("  from state to command", latency(report), "shown")
     show("  CPU of a core, memetik and rclpy", f"{own['cpu']:.0%} and {report['cpu']:.0%}", "shown")
 

@@ -72,8 +72,6 @@ class Writer:
         self._samples: OrderedDict[int, Sample] = OrderedDict()
         self._last = 0
         self._heartbeats = 0
-        self.overwritten = 0
-        """Samples that went, as the depth demands, before every reliable reader had acknowledged them."""
 
     @property
     def last(self) -> int:
@@ -207,8 +205,6 @@ class Writer:
         """Drop what the depth does not hold; addressed samples go when acknowledged, or when nobody wants them."""
         kept = [number for number, sample in self._samples.items() if sample.only is None]
         for number in kept[: max(len(kept) - self.info.qos.depth, 0)]:
-            behind = (reader.acknowledged < number for reader in self.readers.values() if reader.info.qos.reliable)
-            self.overwritten += any(behind)
             del self._samples[number]
         for number, sample in [(n, each) for n, each in self._samples.items() if each.only is not None]:
             readers = [self.readers.get(guid) for guid in sample.only or ()]

@@ -162,11 +162,6 @@ class DdsPublisher:
     def subscribers(self) -> int:
         return len(self._writer.readers)
 
-    @property
-    def overwritten(self) -> int:
-        """Messages that went, as the depth demands, before every reliable subscriber had acknowledged them."""
-        return self._writer.overwritten
-
 
 class DdsClient:
     """A client of a service, in the form of rmw_fastrtps."""
