@@ -126,7 +126,8 @@ def measure_stream(distribution: str, seconds: float) -> None:
         return
     show(f"{distribution}: JointStates sent in {seconds:g} s", f"{report['sent']}", f"{int(1000 * seconds)}")
     show("  received by memetik, missing", f"{own['received']}, {own['missing']}", "all, 0")
-    show("  commands back, missing", f"{report['back']}, {report['missing']}", "all, 0")
+    where = f" (from {report['lost'][0]} to {report['lost'][-1]})" if report["missing"] else ""
+    show("  commands back, missing", f"{report['back']}, {report['missing']}{where}", "all, 0")
     show("  from state to command", latency(report), "shown")
     show("  CPU of a core, memetik and rclpy", f"{own['cpu']:.0%} and {report['cpu']:.0%}", "shown")
 

@@ -25,6 +25,7 @@ import memetik as mk
 
 WATCHDOG = 0.25
 PERIOD = 0.004
+FRESH = 3.0 * PERIOD
 MOST_BEHIND = 0.5
 
 
@@ -52,8 +53,8 @@ class Plant:
         self.listener.setblocking(False)
         self.client: socket.socket | None = None
         self.rest, self.heard = b"", time.monotonic()
-        self.due = 0.0
-        """Seconds until the reference should be at the setpoint."""
+        self.fresh = 0.0
+        """Seconds for which the velocity of the setpoint holds."""
         self.log = log
 
     def run(self) -> None:
@@ -78,15 +79,19 @@ class Plant:
             time.sleep(max(PERIOD - (time.monotonic() - now), 0.0))
 
     def follow(self) -> None:
-        """Towards the setpoint, as drives do: evenly over the period of setpoints, but no faster than the joints may
-        go, and at rest there until the next one comes."""
+        """Towards the setpoint, as drives do: where it has jumped, no faster than the joints may go, and at rest there
+        where the next one is late."""
         step = self.simulation.timestep
-        gap = self.q - self.reference
-        change = np.clip(gap / max(round(self.due / step), 1), -self.robot.velocity * step, self.robot.velocity * step)
-        self.due -= step
-        self.reference = self.reference + change
-        fresh = self.due > -step
-        self.simulation.command(self.reference, change / step, self.acceleration if fresh else None)
+        most, gap = self.robot.velocity * step, self.q - self.reference
+        self.fresh -= step
+        if (np.abs(gap) > most).any():
+            change = np.clip(gap, -most, most)
+            self.reference = self.reference + change
+            self.simulation.command(self.reference, change / step)
+        else:
+            self.reference = self.q
+            late = self.fresh < 0.0
+            self.simulation.command(self.q, None if late else self.velocity, None if late else self.acceleration)
 
     def listen(self) -> None:
         """Take the newest setpoint."""
@@ -111,7 +116,7 @@ class Plant:
         self.rest = lines[-1]
         if len(lines) > 1:
             self.q, self.velocity, self.acceleration = (np.array(row) for row in json.loads(lines[-2]))
-            self.heard, self.due = time.monotonic(), PERIOD
+            self.heard, self.fresh = time.monotonic(), FRESH
 
     def tell(self) -> None:
         if self.client is None:
@@ -127,7 +132,7 @@ class Plant:
     def brake(self, seconds: float) -> None:
         slower = np.sign(self.velocity) * np.maximum(np.abs(self.velocity) - self.most * seconds, 0.0)
         self.q = self.robot.clip(self.q + 0.5 * (self.velocity + slower) * seconds)
-        self.velocity, self.acceleration, self.due = slower, np.zeros(self.robot.dof), seconds
+        self.velocity, self.acceleration, self.fresh = slower, np.zeros(self.robot.dof), FRESH
 
     def note(self, everything: bool) -> None:
         row = {"t": time.time(), "q": self.simulation.q.tolist(), "v": self.simulation.velocity.tolist()}

@@ -246,7 +246,8 @@ def loop(node: Any, seconds: str) -> dict[str, Any]:
     cpu = time.process_time() / (time.perf_counter() - begin)
     time.sleep(2.0)
     numbers = {number for number, _ in back}
-    return {"sent": len(sent), "back": len(back), "missing": len(sent) - len(numbers), "cpu": cpu,
+    lost = sorted(set(range(len(sent))) - numbers)
+    return {"sent": len(sent), "back": len(back), "missing": len(lost), "lost": lost[:1] + lost[-1:], "cpu": cpu,
             **(quantiles([each for _, each in back]) if back else {})}  # fmt: skip
 
 
