@@ -25,7 +25,7 @@ import memetik as mk
 
 WATCHDOG = 0.25
 PERIOD = 0.004
-FRESH = 3.0 * PERIOD
+FRESH = 0.05
 MOST_BEHIND = 0.5
 
 
