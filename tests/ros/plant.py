@@ -25,7 +25,6 @@ import memetik as mk
 
 WATCHDOG = 0.25
 PERIOD = 0.004
-FRESH = 0.05
 MOST_BEHIND = 0.5
 
 
@@ -53,8 +52,6 @@ class Plant:
         self.listener.setblocking(False)
         self.client: socket.socket | None = None
         self.rest, self.heard = b"", time.monotonic()
-        self.fresh = 0.0
-        """Seconds for which the velocity of the setpoint holds."""
         self.log = log
 
     def run(self) -> None:
@@ -79,19 +76,16 @@ class Plant:
             time.sleep(max(PERIOD - (time.monotonic() - now), 0.0))
 
     def follow(self) -> None:
-        """Towards the setpoint, as drives do: where it has jumped, no faster than the joints may go, and at rest there
-        where the next one is late."""
-        step = self.simulation.timestep
-        most, gap = self.robot.velocity * step, self.q - self.reference
-        self.fresh -= step
+        """Towards the setpoint, as drives do: where it has jumped, no faster than the joints may go."""
+        most = self.robot.velocity * self.simulation.timestep
+        gap = self.q - self.reference
         if (np.abs(gap) > most).any():
             change = np.clip(gap, -most, most)
             self.reference = self.reference + change
-            self.simulation.command(self.reference, change / step)
+            self.simulation.command(self.reference, change / self.simulation.timestep)
         else:
             self.reference = self.q
-            late = self.fresh < 0.0
-            self.simulation.command(self.q, None if late else self.velocity, None if late else self.acceleration)
+            self.simulation.command(self.q, self.velocity, self.acceleration)
 
     def listen(self) -> None:
         """Take the newest setpoint."""
@@ -116,7 +110,7 @@ class Plant:
         self.rest = lines[-1]
         if len(lines) > 1:
             self.q, self.velocity, self.acceleration = (np.array(row) for row in json.loads(lines[-2]))
-            self.heard, self.fresh = time.monotonic(), FRESH
+            self.heard = time.monotonic()
 
     def tell(self) -> None:
         if self.client is None:
@@ -132,7 +126,7 @@ class Plant:
     def brake(self, seconds: float) -> None:
         slower = np.sign(self.velocity) * np.maximum(np.abs(self.velocity) - self.most * seconds, 0.0)
         self.q = self.robot.clip(self.q + 0.5 * (self.velocity + slower) * seconds)
-        self.velocity, self.acceleration, self.fresh = slower, np.zeros(self.robot.dof), FRESH
+        self.velocity, self.acceleration = slower, np.zeros(self.robot.dof)
 
     def note(self, everything: bool) -> None:
         row = {"t": time.time(), "q": self.simulation.q.tolist(), "v": self.simulation.velocity.tolist()}
