@@ -134,7 +134,8 @@ class _Follow:
         problem = Problem(robot, [Pose(robot.tip)] if goals is None else goals, **world)
         if not problem.open_targets:
             raise InvalidInputError("goals along a path need an open target, such as mk.Pose(link) without a pose.")
-        self.s = np.unique(np.round(np.concatenate([curve.samples(step) for curve in self.curves]), 12))
+        samples = [curve.samples(step) for curve in self.curves]
+        self.s = samples[0] if len(samples) == 1 else np.unique(np.round(np.concatenate(samples), 12))
         self.targets = [_target(problem, self._poses(s)) for s in self.s]
 
     def _poses(self, s: float) -> list[np.ndarray]:
