@@ -22,8 +22,8 @@ from memetik.ros.transports.base import LATCHED, STREAM, TransportError
 from memetik.ros.transports.dds import DdsTransport
 
 String = message_class("std_msgs/msg/String")
-DOMAIN = 100 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 50
-"""One for each worker, so that tests do not meet."""
+DOMAIN = 20 + (os.getppid() + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])) % 180
+"""One for each worker of each run, so that tests do not meet, nor those of two checkouts."""
 
 
 def until(condition: Callable[[], Any], seconds: float = 120.0) -> bool:
