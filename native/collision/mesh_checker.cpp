@@ -69,6 +69,7 @@ struct MeshChecker::Parts {
 
   // Everything is looked at that some joint moves.
   void move_all() {
+    held_moving.clear();
     axes.clear(), bodies.clear(), pairs.clear();
     for (int a = 0; a < view.axis_count; ++a) axes.push_back(a);
     for (int b = 0; b < view.body_count; ++b)
@@ -86,6 +87,7 @@ struct MeshChecker::Parts {
   }
 
   void hold(const double *configuration, const uint8_t *moving);
+  bool holds(const double *configuration, const uint8_t *moving) const;
 
   unsigned run(unsigned lanes, bool any, const float *spreads, const float *further = nullptr, bool first_free = false,
                const MeshItems *items = nullptr) {
@@ -138,6 +140,9 @@ struct MeshChecker::Parts {
   std::vector<float> spread;
   std::vector<double> pending, next;
   bool blocked = false;  // something that does not move collides
+  // Where all joints stand but those of held_moving, which is empty where all may move.
+  std::vector<double> held;
+  std::vector<uint8_t> held_moving;
   int64_t checks = 0;
 };
 
@@ -173,6 +178,14 @@ void MeshChecker::Parts::hold(const double *configuration, const uint8_t *moving
   pairs.erase(std::remove_if(pairs.begin(), pairs.end(), [&](int p) { return !pair_moves(p); }), pairs.end());
   use_lists();
   blocked = found;
+  held.assign(configuration, configuration + view.dof), held_moving.assign(moving, moving + view.dof);
+}
+
+bool MeshChecker::Parts::holds(const double *configuration, const uint8_t *moving) const {
+  if (held_moving.empty()) return false;
+  for (size_t k = 0; k < held.size(); ++k)
+    if (moving[k] != held_moving[k] || (!moving[k] && configuration[k] != held[k])) return false;
+  return true;
 }
 
 MeshChecker::MeshChecker(std::shared_ptr<const MeshRobot> robot, std::shared_ptr<const MeshScene> scene,
@@ -186,7 +199,13 @@ const MeshScene &MeshChecker::scene() const { return *parts_->scene; }
 MeshContact MeshChecker::contact() const { return parts_->work.contact; }
 int64_t MeshChecker::checks() const { return parts_->checks; }
 
-void MeshChecker::hold(const double *q, const uint8_t *moving) { parts_->hold(q, moving); }
+void MeshChecker::hold(const double *q, const uint8_t *moving) {
+  if (!parts_->holds(q, moving)) parts_->hold(q, moving);
+}
+
+bool MeshChecker::holds(const double *q, const uint8_t *moving) const { return parts_->holds(q, moving); }
+
+bool MeshChecker::is_holding() const { return !parts_->held_moving.empty(); }
 
 unsigned MeshChecker::check(const double *q, int count, bool any_is_enough) {
   parts_->load(q, count);

@@ -57,8 +57,12 @@ class MeshChecker {
 
   // From now on only the joints with moving[k] != 0 differ from q (dof); configurations that are asked about must hold
   // the same numbers for the others. Bodies and pairs that do not move are checked here, once, and cost nothing later:
-  // where they collide, every configuration does. Without this call all joints move.
+  // where they collide, every configuration does. Costs next to nothing where that is so already.
   void hold(const double *q, const uint8_t *moving);
+  // Whether that is so.
+  bool holds(const double *q, const uint8_t *moving) const;
+  // Whether any joints are held.
+  bool is_holding() const;
 
   // Bit l is set where the configuration q[l] collides; q is (count, dof) with count <= kMeshLanes. Lanes should be
   // near to each other (samples of one edge): the broad phase looks at all of them at once. With `any_is_enough` the

@@ -24,29 +24,59 @@ class MeshModel {
   // A checker of one's own.
   std::unique_ptr<MeshChecker> checker() const { return std::make_unique<MeshChecker>(robot_, scene_, options_); }
 
+  // A checker that no other thread uses as long as this lives.
+  class Loan {
+   public:
+    // All joints may move.
+    explicit Loan(const MeshModel &model) : model_(model) {
+      checker_ = model.take([](const MeshChecker &checker) { return checker.is_holding() ? 0 : 2; });
+    }
+    // Those with moving[k] == 0 stay where they are in q (dof).
+    Loan(const MeshModel &model, const double *q, const uint8_t *moving) : model_(model) {
+      checker_ = model.take([&](const MeshChecker &checker) {
+        return checker.holds(q, moving) ? 3 : checker.is_holding() ? 2 : 1;
+      });
+      checker_->hold(q, moving);
+    }
+    ~Loan() {
+      const std::lock_guard<std::mutex> lock(model_.mutex_);
+      model_.idle_.push_back(std::move(checker_));
+    }
+    Loan(const Loan &) = delete;
+    Loan &operator=(const Loan &) = delete;
+
+    MeshChecker &checker() const { return *checker_; }
+
+   private:
+    const MeshModel &model_;
+    std::unique_ptr<MeshChecker> checker_;
+  };
+
   // Calls ask(checker) with one that no other thread uses meanwhile.
   template <class Ask>
   auto with_checker(const Ask &ask) const {
     const Loan loan(*this);
-    return ask(*loan.checker);
+    return ask(loan.checker());
   }
 
  private:
-  struct Loan {
-    explicit Loan(const MeshModel &model_) : model(model_) {
-      {
-        const std::lock_guard<std::mutex> lock(model.mutex_);
-        if (!model.idle_.empty()) checker = std::move(model.idle_.back()), model.idle_.pop_back();
+  // The idle checker that suits best, or a new one where none suits (0). One that holds joints is left to do so.
+  template <class Suits>
+  std::unique_ptr<MeshChecker> take(const Suits &suits) const {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      size_t best = 0;
+      int most = 0;
+      for (size_t k = 0; k < idle_.size(); ++k)
+        if (const int own = suits(*idle_[k]); own > most) most = own, best = k;
+      if (most > 0) {
+        std::unique_ptr<MeshChecker> found = std::move(idle_[best]);
+        idle_.erase(idle_.begin() + ptrdiff_t(best));
+        return found;
       }
-      if (checker == nullptr) checker = model.checker();
     }
-    ~Loan() {
-      const std::lock_guard<std::mutex> lock(model.mutex_);
-      model.idle_.push_back(std::move(checker));
-    }
-    const MeshModel &model;
-    std::unique_ptr<MeshChecker> checker;
-  };
+    return checker();
+  }
 
   std::shared_ptr<const MeshRobot> robot_;
   std::shared_ptr<const MeshScene> scene_;

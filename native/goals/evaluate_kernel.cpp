@@ -168,8 +168,9 @@ template <bool kDerive>
 bool evaluate(const ProblemView &v, const EvaluationInput &s, Evaluation &e, int priority, double *buffer) {
   forward_axes(v, s, e);
   if constexpr (kDerive)
-    for (int a = 0; a < v.axis_count; ++a) e.moment[a] = cross(e.axes[a].p, e.axes[a].z);
+    for (int a = 0; a < v.goal_axis_count; ++a) e.moment[a] = cross(e.axes[a].p, e.axes[a].z);
   if (v.body_count) sum_masses(v, e);
+  if (v.contact_count) place_bodies(v, s.configuration, e);
   for (int t = 0; t < v.term_count; ++t)
     if (v.terms[t].priority <= priority && !evaluate_term<kDerive>(v, s, e, t, buffer)) return false;
   return true;

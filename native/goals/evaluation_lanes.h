@@ -36,7 +36,7 @@ struct RayHit {
 // Scratch of one evaluation, and its result.
 struct Evaluation {
   Lane *q;                  // active variables
-  Frame *axes;              // frames of the active axes
+  Frame *axes;              // frames of the active axes, as far as they are placed
   Vector3 *moment;          // p x z of each axis
   Frame *points;            // frames of the link points
   Lane *residual;           // row_count, weighted
@@ -49,6 +49,7 @@ struct Evaluation {
   Lane *contact_row;  // for contacts: variable_count
   RayHit *ray_hit;    // for project: one for each row of guesses
   int32_t *guess;     // guess_count x kWidth: corners and triangles that were nearest before
+  int32_t placed;     // axes that have their frame
 
   void layout(const ProblemView &v, Arena &arena) {
     q = arena.take<Lane>(v.variable_count);
@@ -83,13 +84,23 @@ struct EvaluationInput {
   const CollisionAxis *collision_axes = nullptr;
 };
 
-inline void forward_axes(const ProblemView &v, const EvaluationInput &s, Evaluation &e) {
-  for (int a = 0; a < v.axis_count; ++a) {
+inline void place_axes(const ProblemView &v, const double *configuration, Evaluation &e, int from, int to) {
+  for (int a = from; a < to; ++a) {
     const Axis &axis = v.axes[a].axis;
     Frame f = axis.parent < 0 ? constant(axis.placement) : place(e.axes[axis.parent], axis.placement);
-    move(axis, axis.variable >= 0 ? e.q[axis.variable] : Lane(s.configuration[v.axes[a].source]), f);
+    move(axis, axis.variable >= 0 ? e.q[axis.variable] : Lane(configuration[v.axes[a].source]), f);
     e.axes[a] = f;
   }
+  e.placed = to;
+}
+
+// Places what bodies are on, where that is not done yet: forward_axes leaves it out.
+inline void place_bodies(const ProblemView &v, const double *configuration, Evaluation &e) {
+  if (e.placed < v.axis_count) place_axes(v, configuration, e, e.placed, v.axis_count);
+}
+
+inline void forward_axes(const ProblemView &v, const EvaluationInput &s, Evaluation &e) {
+  place_axes(v, s.configuration, e, 0, v.goal_axis_count);
   for (int i = 0; i < v.frame_count; ++i) {
     const LinkPoint &point = v.frames[i];
     e.points[i] = point.axis < 0 ? constant(point.placement) : place(e.axes[point.axis], point.placement);

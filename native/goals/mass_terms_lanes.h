@@ -7,7 +7,7 @@ namespace memetik {
 inline namespace MEMETIK_ARCH {
 
 inline void sum_masses(const ProblemView &v, Evaluation &e) {
-  for (int a = 0; a < v.axis_count; ++a) {
+  for (int a = 0; a < v.goal_axis_count; ++a) {
     e.subtree_moment[a] = zero3();
     e.subtree_mass[a] = 0.0;
   }
@@ -17,7 +17,7 @@ inline void sum_masses(const ProblemView &v, Evaluation &e) {
     e.subtree_moment[body.axis] = e.subtree_moment[body.axis] + body.mass * x;
     e.subtree_mass[body.axis] += body.mass;
   }
-  for (int a = v.axis_count - 1; a >= 0; --a) {
+  for (int a = v.goal_axis_count - 1; a >= 0; --a) {
     const int parent = v.axes[a].axis.parent;
     if (parent < 0) continue;
     e.subtree_moment[parent] = e.subtree_moment[parent] + e.subtree_moment[a];
@@ -27,7 +27,7 @@ inline void sum_masses(const ProblemView &v, Evaluation &e) {
 
 inline Vector3 center_of_mass(const ProblemView &v, const Evaluation &e) {
   Vector3 sum = vector(v.fixed_moment);
-  for (int a = 0; a < v.axis_count; ++a)
+  for (int a = 0; a < v.goal_axis_count; ++a)
     if (v.axes[a].axis.parent < 0) sum = sum + e.subtree_moment[a];
   return (1.0 / v.total_mass) * sum;
 }

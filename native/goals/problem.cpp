@@ -122,8 +122,7 @@ Problem::Selection Problem::select_axes(const ProblemSpec &spec) {
   if (s.mass) std::fill(s.used.begin(), s.used.end(), 1);
   for (int a = 0; a < t.axis_count; ++a)
     if (s.used[size_t(a)]) s.searched[size_t(t.axes[a].variable)] = 1;
-  // Axes that move nothing but bodies are placed, and stay as the seed has them.
-  if (spec.collision) std::fill(s.used.begin(), s.used.end(), 1);
+  s.bodies = spec.collision;
   for (int entry : spec.named) s.searched[size_t(entry)] = 1;
   for (int entry : spec.held) s.searched[size_t(entry)] = 0;
   return s;
@@ -131,21 +130,26 @@ Problem::Selection Problem::select_axes(const ProblemSpec &spec) {
 
 void Problem::add_axes(const ProblemSpec &spec, Selection &s) {
   const TreeView t = spec.tree->view();
-  s.variable_of.assign(size_t(dof_), -1);
+  s.variable_of.assign(size_t(dof_), -1), moving_.assign(size_t(dof_), 0);
   for (int entry = 0; entry < dof_; ++entry) {
     if (!s.searched[size_t(entry)]) continue;
     s.variable_of[size_t(entry)] = int(q_index_.size());
-    q_index_.push_back(entry);
+    q_index_.push_back(entry), moving_[size_t(entry)] = 1;
   }
   s.active.assign(size_t(t.axis_count), -1);
-  for (int a = 0; a < t.axis_count; ++a) {
-    if (!s.used[size_t(a)]) continue;
+  const auto add = [&](int a) {
     ActiveAxis axis{t.axes[a], t.axes[a].variable};
     axis.axis.parent = axis.axis.parent < 0 ? -1 : s.active[size_t(axis.axis.parent)];
     axis.axis.variable = s.variable_of[size_t(axis.source)];
     s.active[size_t(a)] = int(axes_.size());
     axes_.push_back(axis);
-  }
+  };
+  for (int a = 0; a < t.axis_count; ++a)
+    if (s.used[size_t(a)]) add(a);
+  goal_axes_ = int(axes_.size());
+  // Axes that move nothing but bodies; those without a variable stay as the seed has them.
+  for (int a = 0; s.bodies && a < t.axis_count; ++a)
+    if (!s.used[size_t(a)]) add(a);
   if (!spec.collision) return;
   for (int a = 0; a < t.axis_count; ++a) {
     const Axis &axis = t.axes[a];
@@ -364,7 +368,8 @@ ProblemView Problem::view() const {
   v.lower = lower_.data(), v.upper = upper_.data();
   v.sample_lower = sample_lower_.data(), v.sample_upper = sample_upper_.data();
   v.q_index = q_index_.data(), v.continuous = continuous_.data(), v.spans_full_turn = spans_full_turn_.data();
-  v.axis_count = int(axes_.size()), v.frame_count = int(points_.size()), v.term_count = int(terms_.size());
+  v.axis_count = int(axes_.size()), v.goal_axis_count = goal_axes_, v.frame_count = int(points_.size()),
+  v.term_count = int(terms_.size());
   v.term_axis_count = int(term_axes_.size()), v.body_count = int(bodies_.size());
   v.variable_count = int(q_index_.size()), v.dof = dof_, v.row_count = rows_, v.hard_rows = hard_rows_;
   v.data_size = int(data_.size()), v.goal_count = goals_, v.callback_count = callbacks_,

@@ -40,6 +40,8 @@ class Problem {
   const std::vector<TargetWrite> &target_writes() const { return target_writes_; }
   const std::vector<char> &periodic() const { return periodic_; }  // variable may be shifted by full turns
   const std::vector<int> &q_index() const { return q_index_; }
+  // Per entry of q, 1 where it is a variable.
+  const std::vector<uint8_t> &moving() const { return moving_; }
   // How the tree's axes stand in this problem; empty where it has no bodies to keep apart.
   const std::vector<CollisionAxis> &collision_axes() const { return collision_axes_; }
   // The terms of a problem that asks for the pose of one link and nothing else; both -1 for every other problem.
@@ -59,10 +61,11 @@ class Problem {
  private:
   // Which axes and entries of q the problem moves.
   struct Selection {
-    std::vector<char> used, searched;  // axes of the tree, entries of q
+    std::vector<char> used, searched;  // axes of the tree that terms need, entries of q
     std::vector<int> active;           // axis of the tree -> active axis, -1: none
     std::vector<int> variable_of;      // entry of q -> variable, -1: none
     bool mass = false;
+    bool bodies = false;  // all axes are placed, for the bodies on them
   };
   void place_data(const ProblemSpec &spec);
   Selection select_axes(const ProblemSpec &spec);
@@ -86,6 +89,8 @@ class Problem {
   std::vector<Body> bodies_;
   std::vector<double> lower_, upper_, sample_lower_, sample_upper_, full_lower_, full_upper_;
   std::vector<int> q_index_;
+  std::vector<uint8_t> moving_;
+  int goal_axes_ = 0;
   std::vector<uint8_t> continuous_, spans_full_turn_;
   std::vector<char> periodic_;
   std::vector<double> data_;

@@ -66,7 +66,8 @@ struct ProblemView {
   const int32_t *q_index;                     // active variable -> entry of the full q
   const uint8_t *continuous;                  // active variable may turn without end
   const uint8_t *spans_full_turn;             // it turns, and its limits are a full turn apart or more
-  int32_t axis_count, frame_count, term_count, term_axis_count, body_count;
+  // The first goal_axis_count axes are those that terms need; the others move nothing but bodies to keep apart.
+  int32_t axis_count, goal_axis_count, frame_count, term_count, term_axis_count, body_count;
   int32_t variable_count, dof, row_count, hard_rows, data_size, goal_count, callback_count, manipulability_count;
   int32_t contact_count, project_count;  // terms on contacts, and on where rays meet surfaces
   int32_t guess_count;                   // rows of guesses, one number a lane, that speed up the next evaluation

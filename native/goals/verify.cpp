@@ -200,9 +200,9 @@ double geometry_error(const ProblemView &v, const Term &term, const double *d, c
 }  // namespace
 
 void Verifier::place(const ProblemView &v, const double *configuration) {
-  axes_.resize(size_t(v.axis_count));
+  axes_.resize(size_t(v.goal_axis_count));
   points_.resize(size_t(v.frame_count));
-  for (int a = 0; a < v.axis_count; ++a) {
+  for (int a = 0; a < v.goal_axis_count; ++a) {
     const Axis &axis = v.axes[a].axis;
     Placement f = axis.parent < 0 ? axis.placement : product(axes_[size_t(axis.parent)], axis.placement);
     const double value = axis.multiplier * configuration[v.axes[a].source] + axis.offset;

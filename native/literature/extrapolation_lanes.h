@@ -25,9 +25,9 @@ class Extrapolation {
  public:
   void layout(const ProblemView &v, Arena &arena) {
     variables_ = arena.take<double>(v.variable_count);
-    placements_ = arena.take<Pose>(v.axis_count);
+    placements_ = arena.take<Pose>(v.goal_axis_count);
     points_ = arena.take<Pose>(v.frame_count);
-    axes_ = arena.take<Pose>(v.axis_count);
+    axes_ = arena.take<Pose>(v.goal_axis_count);
     frames_ = arena.take<Pose>(v.frame_count);
     rates_ = arena.take<Rate>(size_t(v.frame_count) * v.variable_count);
     counts_ = arena.take<int32_t>(v.frame_count);
@@ -36,14 +36,14 @@ class Extrapolation {
   }
 
   void start(const ProblemView &v) {
-    for (int a = 0; a < v.axis_count; ++a) placements_[a] = pose_of(v.axes[a].axis.placement);
+    for (int a = 0; a < v.goal_axis_count; ++a) placements_[a] = pose_of(v.axes[a].axis.placement);
     for (int f = 0; f < v.frame_count; ++f) points_[f] = pose_of(v.frames[f].placement);
   }
 
   // Exact kinematics and its rates at `variables`.
   void refresh(const ProblemView &v, const double *configuration, const double *variables) {
     for (int i = 0; i < v.variable_count; ++i) variables_[i] = variables[i];
-    for (int a = 0; a < v.axis_count; ++a) {
+    for (int a = 0; a < v.goal_axis_count; ++a) {
       const Axis &axis = v.axes[a].axis;
       const Pose placed = axis.parent < 0 ? placements_[a] : axes_[axis.parent] * placements_[a];
       axes_[a] =

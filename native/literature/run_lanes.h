@@ -138,12 +138,12 @@ struct Run {
       c.candidate_is_free = true;
       return State::found;
     }
-    // An answer that the tight model finds in collision is rejected like any other.
-    if (blocked_lanes(c, fitness.e, 1u)) {
+    // An answer that is found in collision is rejected like any other.
+    if (blocked_lanes(v, c, fitness.e, 1u)) {
       ++c.counts.blocked;
       return State::stuck;
     }
-    c.candidate_is_free = free_lanes(c, fitness.e, 1u) != 0;
+    c.candidate_is_free = free_lanes(v, c, fitness.e, 1u) != 0;
     return State::found;
   }
 };

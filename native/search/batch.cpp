@@ -105,34 +105,33 @@ class PoseChunk {
   // Among obstacles, element after element.
   void solve_free() {
     bind();
-    shared_.inputs.collision->meshes->with_checker([&](MeshChecker &checker) {
-      FreePose search(problem(), view_, shared_.options, checker);
-      for (size_t k = 0; k < count_ && !is_interrupted(shared_); ++k) {
-        BatchElement &element = elements_[k];
-        // What has an opening before it, or neighbours that are solved, is seldom reached by starts anywhere.
-        if (element.guide || (element.warm_start_count > 0 && !has_closed_form(problem(), shared_.options))) {
-          memory_.whole.push_back(k);
-          continue;
-        }
-        const auto begin = Clock::now();
-        const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
-        search.is_late = [&] { return passed() > shared_.options.timeout; };
-        PoseElement &lane = memory_.lanes[k];
-        const FreePoseEnd end = search.solve(lane);
-        element.success = end == FreePoseEnd::found;
-        element.evaluations = lane.evaluations, element.starts = lane.starts;
-        if (end == FreePoseEnd::blocked && !shared_.options.approximate) {
-          std::copy_n(search.branches.begin(), view_.dof, element.q);
-          check_pose(problem(), view_, lane.data, element.q, element.errors);
-        } else if (end == FreePoseEnd::found) {
-          std::copy(search.q.begin(), search.q.end(), element.q);
-          std::copy(search.errors.begin(), search.errors.end(), element.errors);
-        } else {
-          memory_.open.push_back(k);
-        }
-        element.seconds = passed();
+    FreePose search(problem(), view_, shared_.options, *shared_.inputs.collision->meshes,
+                    memory_.lanes[0].configuration);
+    for (size_t k = 0; k < count_ && !is_interrupted(shared_); ++k) {
+      BatchElement &element = elements_[k];
+      // What has an opening before it, or neighbours that are solved, is seldom reached by starts anywhere.
+      if (element.guide || (element.warm_start_count > 0 && !has_closed_form(problem(), shared_.options))) {
+        memory_.whole.push_back(k);
+        continue;
       }
-    });
+      const auto begin = Clock::now();
+      const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+      search.is_late = [&] { return passed() > shared_.options.timeout; };
+      PoseElement &lane = memory_.lanes[k];
+      const FreePoseEnd end = search.solve(lane);
+      element.success = end == FreePoseEnd::found;
+      element.evaluations = lane.evaluations, element.starts = lane.starts;
+      if (end == FreePoseEnd::blocked && !shared_.options.approximate) {
+        std::copy_n(search.branches.begin(), view_.dof, element.q);
+        check_pose(problem(), view_, lane.data, element.q, element.errors);
+      } else if (end == FreePoseEnd::found) {
+        std::copy(search.q.begin(), search.q.end(), element.q);
+        std::copy(search.errors.begin(), search.errors.end(), element.errors);
+      } else {
+        memory_.open.push_back(k);
+      }
+      element.seconds = passed();
+    }
   }
 
  private:

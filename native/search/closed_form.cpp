@@ -104,17 +104,14 @@ bool solve_free_pose(SolveState &state) {
   const Instance &instance = state.instance;
   Outcome &outcome = state.outcome;
   PoseElement element = element_of(state, nullptr);
-  const FreePoseEnd end = state.inputs.collision->meshes->with_checker([&](MeshChecker &checker) {
-    FreePose search(instance.problem, instance.view, state.options, checker);
-    if (state.callbacks.valid)
-      search.accepts = [&](auto &q, auto &errors, const double *) { return is_allowed(state, q, errors, true); };
-    search.is_late = [&] { return state.elapsed() > state.options.timeout; };
-    const FreePoseEnd found = search.solve(element);
-    outcome.counts.blocked += search.blocked, outcome.counts.contact_ticks += search.contact_ticks;
-    if (found == FreePoseEnd::found) outcome.q = std::move(search.q), outcome.errors = std::move(search.errors);
-    if (found == FreePoseEnd::blocked && !state.options.approximate) conclude_blocked(state, search);
-    return found;
-  });
+  FreePose search(instance.problem, instance.view, state.options, *state.inputs.collision->meshes, instance.q.data());
+  if (state.callbacks.valid)
+    search.accepts = [&](auto &q, auto &errors, const double *) { return is_allowed(state, q, errors, true); };
+  search.is_late = [&] { return state.elapsed() > state.options.timeout; };
+  const FreePoseEnd end = search.solve(element);
+  outcome.counts.blocked += search.blocked, outcome.counts.contact_ticks += search.contact_ticks;
+  if (end == FreePoseEnd::found) outcome.q = std::move(search.q), outcome.errors = std::move(search.errors);
+  if (end == FreePoseEnd::blocked && !state.options.approximate) conclude_blocked(state, search);
   outcome.profile.search = state.elapsed();
   outcome.counts.evaluations = element.evaluations, outcome.counts.starts = element.starts;
   outcome.success = end == FreePoseEnd::found;

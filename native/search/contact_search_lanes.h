@@ -113,11 +113,15 @@ struct ContactTime {
   ~ContactTime() { sum += ticks() - begin; }
 };
 
-// Of the lanes given, those with a clearance below the margin.
-unsigned blocked_lanes(IslandControl &c, const Evaluation &e, unsigned lanes);
+// Of the lanes given, those with a clearance below the margin: by exact geometry, where it is asked in lanes, else as
+// far as the tight model tells.
+unsigned blocked_lanes(const ProblemView &v, IslandControl &c, Evaluation &e, unsigned lanes);
 
-// Of the lanes given, those that are free of contacts beyond undecided_left.
-unsigned free_lanes(IslandControl &c, const Evaluation &e, unsigned lanes);
+// Of the lanes given, none of which is blocked, those that are free of contacts beyond doubt.
+unsigned free_lanes(const ProblemView &v, IslandControl &c, Evaluation &e, unsigned lanes);
+
+// Distance along the robot's chain from its tip to the first contact, by the tight model.
+Lane free_lengths(const ProblemView &v, IslandControl &c, Evaluation &e);
 
 // Adds the hinges of the lanes that push to the step's gradient and matrix; the others see the hard goals alone.
 // Returns what the hinges cost.

@@ -24,6 +24,7 @@ double contact_error(const ProblemView &v, void *memory, const IslandControl &c,
   e.layout(v, arena);
   for (int i = 0; i < v.variable_count; ++i) e.q[i] = Lane(c.configuration[v.q_index[i]]);
   forward_axes(v, {c.data, c.configuration, nullptr, nullptr}, e);
+  place_bodies(v, c.configuration, e);
   ContactTerm term(c.data + v.terms[index].data);
   // What counts in the end is the nearest, not how many are near.
   if (term.form == ContactForm::margin) term.form = ContactForm::depth;
@@ -37,8 +38,8 @@ Contact contact(const ProblemView &v, void *memory, IslandControl &c, const doub
   e.layout(v, arena);
   for (int i = 0; i < v.variable_count; ++i) e.q[i] = Lane(q[i]);
   forward_axes(v, {c.data, c.configuration, nullptr, nullptr}, e);
-  if (blocked_lanes(c, e, 1u)) return Contact::in_collision;
-  return free_lanes(c, e, 1u) ? Contact::free : Contact::undecided;
+  if (blocked_lanes(v, c, e, 1u)) return Contact::in_collision;
+  return free_lanes(v, c, e, 1u) ? Contact::free : Contact::undecided;
 }
 
 bool evaluate_many(const ProblemView &v, void *memory, IslandControl &c, const EvaluationPoints &points,

@@ -29,8 +29,9 @@ bool is_free_pose(const Problem &problem, const SolveOptions &options, const Sol
          inputs.collision->meshes && !inputs.base && !inputs.guide && !options.trace && options.collect == 0;
 }
 
-FreePose::FreePose(const Problem &problem, const ProblemView &view, const SolveOptions &options, MeshChecker &checker)
-    : problem_(problem), view_(view), options_(options), checker_(checker) {
+FreePose::FreePose(const Problem &problem, const ProblemView &view, const SolveOptions &options,
+                   const MeshModel &meshes, const double *configuration)
+    : problem_(problem), view_(view), options_(options), loan_(meshes, configuration, problem.moving().data()) {
   static_assert(kSideBySide == kMeshLanes && kClosedSolutions <= kMeshLanes);
   q.resize(size_t(view.dof)), errors.resize(size_t(view.term_count));
   answers_.resize(size_t(kMeshLanes * view.variable_count)), rows_.resize(size_t(kMeshLanes * view.dof));
@@ -42,6 +43,7 @@ char *FreePose::scratch() const {
 }
 
 FreePoseEnd FreePose::solve(PoseElement &element) {
+  loan_.checker().hold(element.configuration, problem_.moving().data());
   branches.clear(), blocked = 0, contact_ticks = 0;
   if (!has_closed_form(problem_, options_)) return start_many(element) ? FreePoseEnd::found : FreePoseEnd::open;
   if (problem_.closed_form().kind == ClosedFormKind::shoulder)
@@ -107,7 +109,7 @@ bool FreePose::take(const PoseElement &element, int count) {
                       &rows_[size_t(k) * dof]);
   for (int k = 0; k < count; ++k) {
     const int64_t begin = ticks();
-    const int free = k + checker_.first_free(&rows_[size_t(k) * dof], count - k);
+    const int free = k + loan_.checker().first_free(&rows_[size_t(k) * dof], count - k);
     contact_ticks += ticks() - begin;
     for (; k < free; ++k)
       if (blocked++ < kMostBranches)

@@ -22,8 +22,9 @@ bool is_free_pose(const Problem &problem, const SolveOptions &options, const Sol
 
 class FreePose {
  public:
-  // `view` may have narrower limits than the problem's.
-  FreePose(const Problem &problem, const ProblemView &view, const SolveOptions &options, MeshChecker &checker);
+  // `view` may have narrower limits than the problem's; `configuration` is that of the element that comes first.
+  FreePose(const Problem &problem, const ProblemView &view, const SolveOptions &options, const MeshModel &meshes,
+           const double *configuration);
 
   // Further demands on a configuration without collision, which may change it; none at first.
   std::function<bool(std::vector<double> &q, std::vector<double> &errors, const double *variables)> accepts;
@@ -49,7 +50,7 @@ class FreePose {
   const Problem &problem_;
   const ProblemView &view_;
   const SolveOptions &options_;
-  MeshChecker &checker_;
+  MeshModel::Loan loan_;
   const PoseMultistartKernels &kernels_ = active_pose_multistart_kernels();
   std::vector<double> answers_, rows_;
 };

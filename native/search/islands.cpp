@@ -170,6 +170,11 @@ void prepare_island(SolveState &state, IslandState &island, int index) {
     c.collision_axes = instance.problem.collision_axes().data();
     c.margin = margin, c.hinge_margin = margin + kHingeMargin;
     c.redundant = instance.is_redundant();
+    const MeshModel *meshes = state.inputs.collision->meshes.get();
+    if (meshes && !state.inputs.base) {
+      island.contacts = std::make_unique<ContactChecker>(instance, *meshes);
+      c.exact = &island.contacts->contacts();
+    }
   }
   const std::vector<double> &warm_starts = state.warm_starts;
   if (index == 0 && !warm_starts.empty())

@@ -35,7 +35,7 @@ void keep_best(const ProblemView &v, Island &island, IslandControl &c, unsigned 
 RoundEnd offer(const ProblemView &v, Island &island, IslandControl &c, int lane) {
   island.pending = lane;
   c.candidate_lane = lane;
-  c.candidate_is_free = free_lanes(c, island.now, 1u << lane) != 0;
+  c.candidate_is_free = free_lanes(v, c, island.now, 1u << lane) != 0;
   c.candidate_cost = get(island.cost, lane);
   for (int i = 0; i < v.variable_count; ++i) c.candidate[i] = get(island.now.q[i], lane);
   return RoundEnd::candidate;
@@ -62,7 +62,7 @@ RoundEnd offer_waiting(const ProblemView &v, Island &island, IslandControl &c) {
 // they are nearly in contact; the first of them is kept.
 unsigned set_undecided_aside(const ProblemView &v, Island &island, IslandControl &c, unsigned inside) {
   ContactSearch &contact_search = island.contact_search;
-  const unsigned free = free_lanes(c, island.now, inside);
+  const unsigned free = free_lanes(v, c, island.now, inside);
   for (int lane = 0; lane < kWidth; ++lane) {
     if (!(inside & ~free & 1u << lane)) continue;
     if (!contact_search.pushing[lane]) contact_search.push(lane), island.iterations[lane] = island.stagnant[lane] = 0;
@@ -104,10 +104,7 @@ unsigned renew(const ProblemView &v, const MemeticOptions &o, Island &island, Is
                unsigned inside, unsigned blocked) {
   ContactSearch &contact_search = island.contact_search;
   Lane free(0.0);
-  if (blocked && c.redundant && c.collision->chain_count > 0) {
-    const ContactTime time(c);
-    free = free_length(*c.collision, c.collision_axes, island.now.axes, c.margin);
-  }
+  if (blocked && c.redundant && c.collision->chain_count > 0) free = free_lengths(v, c, island.now);
   const unsigned progressing = bits(merit < (1.0 - o.progress) * island.last_cost);
   unsigned fresh = 0;
   for (int lane = 0; lane < kWidth; ++lane) {
@@ -207,16 +204,16 @@ RoundEnd run_round(const ProblemView &v, const void *options, void *memory, Isla
               reinterpret_cast<const double *>(&island.cost));
 
     unsigned inside = within_tolerance(v, island) & counted;
-    const unsigned blocked = c.collision ? blocked_lanes(c, island.now, inside) : 0;
+    const unsigned blocked = c.collision ? blocked_lanes(v, c, island.now, inside) : 0;
     inside &= ~blocked;
-    if (inside && c.collision && c.redundant && o.push) inside = set_undecided_aside(v, island, c, inside);
+    if (inside && c.collision && !c.exact && c.redundant && o.push) inside = set_undecided_aside(v, island, c, inside);
     if (inside) {
       if (inside & 1 && island.seed_running) return island.seed_running = false, offer(v, island, c, 0);
       const int lane = __builtin_ctz(inside);
       if (!island.seed_running) return offer(v, island, c, lane);
       if (island.waiting < 0) {
         island.waiting = lane;
-        island.waiting_is_free = free_lanes(c, island.now, 1u << lane) != 0;
+        island.waiting_is_free = free_lanes(v, c, island.now, 1u << lane) != 0;
         for (int i = 0; i < v.variable_count; ++i) island.waiting_variables[i] = get(island.now.q[i], lane);
       }
     }
@@ -320,7 +317,8 @@ double approach(const ProblemView &v, const MemeticOptions &o, void *memory, Isl
     c.counts.evaluations += kWidth;
     const Lane cost = cost_of(v, island.now, true);
     unsigned better = bits(cost < Lane(best));
-    better = free_lanes(c, island.now, better);
+    better &= ~blocked_lanes(v, c, island.now, better);
+    better = free_lanes(v, c, island.now, better);
     for (int lane = 0; lane < kWidth; ++lane) {
       if (!(better >> lane & 1) || get(cost, lane) >= best) continue;
       best = get(cost, lane);

@@ -40,11 +40,11 @@ struct PoseLanes {
 
   void layout(const ProblemView &problem, Arena &arena) {
     q = arena.take<Lane>(problem.variable_count);
-    held = arena.take<Lane>(problem.axis_count);
-    axes = arena.take<Frame>(problem.axis_count);
+    held = arena.take<Lane>(problem.goal_axis_count);
+    axes = arena.take<Frame>(problem.goal_axis_count);
     columns = arena.take<Column>(problem.variable_count);
     metric = arena.take<Lane>(problem.variable_count);
-    first = arena.take<uint8_t>(problem.axis_count);
+    first = arena.take<uint8_t>(problem.goal_axis_count);
   }
 };
 
@@ -69,7 +69,7 @@ PoseLanes &begin(const ProblemView &p, const PoseView &pose, void *memory) {
   }
   for (Lane &x : s.position) x = Lane(0.0);
   for (int k = 0; k < 9; ++k) s.rotation[k] = Lane(k % 4 == 0 ? 1.0 : 0.0);
-  for (int a = 0; a < p.axis_count; ++a) s.held[a] = Lane(0.0);
+  for (int a = 0; a < p.goal_axis_count; ++a) s.held[a] = Lane(0.0);
   s.last_cost = Lane(kInfinity);
   for (int lane = 0; lane < kWidth; ++lane) s.element[lane] = nullptr, s.start[lane] = 0;
   return s;
@@ -92,7 +92,7 @@ void put_target(const ProblemView &p, const PoseView &pose, PoseLanes &s, int la
     for (int k = 0; k < 3; ++k) set(s.position[k], lane, element.data[p.terms[pose.point].data + 9 + k]);
   if (pose.rotation >= 0)
     for (int k = 0; k < 9; ++k) set(s.rotation[k], lane, element.data[p.terms[pose.rotation].data + k]);
-  for (int a = 0; a < p.axis_count; ++a)
+  for (int a = 0; a < p.goal_axis_count; ++a)
     if (p.axes[a].axis.variable < 0) set(s.held[a], lane, element.configuration[p.axes[a].source]);
 }
 
@@ -106,7 +106,7 @@ void take_element(const ProblemView &p, const PoseView &pose, PoseLanes &s, int 
 // Residual, cost, and who is within tolerance. This, the Jacobian and the step are compiled once: inlined in two places
 // they might be rounded in two ways, and a batch would not equal its single solves.
 [[gnu::noinline]] void evaluate_pose(const ProblemView &p, const PoseView &pose, PoseLanes &s) {
-  for (int a = 0; a < p.axis_count; ++a) {
+  for (int a = 0; a < p.goal_axis_count; ++a) {
     const Axis &axis = p.axes[a].axis;
     Frame f = axis.parent < 0 ? constant(axis.placement) : place(s.axes[axis.parent], axis.placement);
     move(axis, axis.variable >= 0 ? s.q[axis.variable] : s.held[a], f);

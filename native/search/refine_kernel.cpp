@@ -231,12 +231,12 @@ RoundEnd round(const ProblemView &v, const MemeticOptions &o, void *memory, Isla
       if (!decide(v, o, r, c, lane, inside >> lane & 1, well_inside >> lane & 1, offer)) still |= 1u << lane;
       if (offer && (offered < 0 || get(soft_cost, lane) < get(soft_cost, offered))) offered = lane;
     }
-    if (offered >= 0 && c.collision && blocked_lanes(c, r.now, 1u << offered)) {
+    if (offered >= 0 && c.collision && blocked_lanes(v, c, r.now, 1u << offered)) {
       ++c.counts.blocked;
       offered = -1;
     }
     if (offered >= 0) {
-      c.candidate_is_free = free_lanes(c, r.now, 1u << offered) != 0;
+      c.candidate_is_free = free_lanes(v, c, r.now, 1u << offered) != 0;
       c.candidate_lane = offered;
       c.candidate_cost = get(soft_cost, offered);
       for (int i = 0; i < n; ++i) c.candidate[i] = get(r.now.q[i], offered);

@@ -39,6 +39,14 @@ struct IslandHelpers {
   void (*finish)(void *self);
 };
 
+// Asks exact geometry about configurations in lanes.
+struct ExactContacts {
+  void *self;
+  double *variables;  // where they are written: kWidth x active variables
+  // Bit k is set where the k-th of so many comes nearer than the margin.
+  unsigned (*blocked)(void *self, int count);
+};
+
 // What the core tells an island, and what it learns from it.
 struct IslandControl {
   const double *data;           // the terms' data with this solve's targets
@@ -53,6 +61,7 @@ struct IslandControl {
   const CollisionView *collision;
   const CollisionAxis *collision_axes;
   const CollisionView *conservative;  // the same, with bodies and fields that are nowhere too small
+  const ExactContacts *exact;         // null: what the two models leave open is decided when it is offered
   double margin, hinge_margin;
   bool stays;      // refinement keeps to the branch of c.seed
   double room;     // and, where it does, leaves variables about so much room between their limits

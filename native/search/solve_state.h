@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/threads.h"
+#include "search/exact_contacts.h"
 #include "search/instance.h"
 
 namespace memetik {
@@ -23,6 +24,7 @@ struct IslandState {
   std::vector<double> candidate, best, buffer;
   std::unique_ptr<ThreadPool> pool;
   IslandHelpers helpers{};
+  std::unique_ptr<ContactChecker> contacts;
   bool started = false, exhausted = false;
 };
 
