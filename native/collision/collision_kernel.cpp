@@ -235,7 +235,7 @@ void free_length_all(const CollisionView &model, const TreeView &tree, const Que
                      double *out) {
   const Scratch s = divide(tree, model.group_count + model.link_object_count, rows.scratch);
   each(tree, s, rows, [&](long n, int count) {
-    const Lane arc = free_length(model, s.axes, s.frames, margin);
+    const Lane arc = free_length(model, s.axes, s.frames, margin, none());
     for (int lane = 0; lane < count; ++lane) {
       const double value = get(arc, lane);
       out[n + lane] = value < 0.5 * kFar ? value : __builtin_inf();

@@ -246,11 +246,21 @@ bool MeshChecker::is_free(const double *q) { return check(q, 1) == 0; }
 
 void MeshChecker::collides(const double *q, int64_t count, uint8_t *out) {
   const int dof = parts_->view.dof;
+  // Joints that stand still in all rows are held meanwhile: what they alone move is checked once.
+  constexpr int64_t kMany = 4 * kMeshLanes;
+  const bool holds = count >= kMany && !is_holding();
+  if (holds) {
+    std::vector<uint8_t> moving(static_cast<size_t>(dof));
+    for (int64_t n = 1; n < count; ++n)
+      for (int k = 0; k < dof; ++k) moving[size_t(k)] |= q[n * dof + k] != q[k];
+    if (std::find(moving.begin(), moving.end(), 0) != moving.end()) hold(q, moving.data());
+  }
   for (int64_t n = 0; n < count; n += kMeshLanes) {
     const int lanes = int(std::min<int64_t>(kMeshLanes, count - n));
     const unsigned hits = check(q + n * dof, lanes);
     for (int lane = 0; lane < lanes; ++lane) out[n + lane] = hits >> lane & 1;
   }
+  if (holds && is_holding()) parts_->move_all();
 }
 
 double MeshChecker::first_hit(const double *a, const double *b, double resolution) {

@@ -65,22 +65,36 @@ MEMETIK_INLINE Lane sample_distance(const WorldObject &object, const Vector3 &x,
   return primitive_distance(object, x, gradient);
 }
 
+// Groups that are far from all objects in every lane, of the first so many.
+class GroupsAfar {
+ public:
+  MEMETIK_INLINE bool is_known(int group) const { return group < kMost && known_[group / 64] >> (group % 64) & 1; }
+  MEMETIK_INLINE void note(int group) {
+    if (group < kMost) known_[group / 64] |= uint64_t(1) << (group % 64);
+  }
+
+ private:
+  static constexpr int kMost = 1024;
+  uint64_t known_[kMost / 64] = {};
+};
+
 // Arc length from the chain's tip to the first sample with a clearance from the world below the margin; kFar where
-// there is none.
-inline Lane free_length(const CollisionView &model, const CollisionAxis *axes, const Frame *frames, double margin) {
+// there is none, and of the lanes in `ignored`.
+inline Lane free_length(const CollisionView &model, const CollisionAxis *axes, const Frame *frames, double margin,
+                        const Mask &ignored) {
   const Placed where = placed(axes, frames);
   const Lane limit(margin);
   Lane arc(kFar);
-  Mask open = ~none();
-  int last_group = -1;
-  Vector3 centre{};
+  Mask open = ~ignored;
+  GroupsAfar afar;
   for (int i = 0; i < model.chain_count && any(open); ++i) {
     const ChainBody &link = model.chain[i];
+    if (afar.is_known(link.group)) continue;
     const BodyGroup &group = model.groups[link.group];
     const CollisionBody &body = model.bodies[link.body];
     const Frame &frame = where.of(group.axis);
-    if (link.group != last_group) centre = point(frame, group.centre[0], group.centre[1], group.centre[2]);
-    last_group = link.group;
+    const Vector3 centre = point(frame, group.centre[0], group.centre[1], group.centre[2]);
+    bool is_near = false;
     Lane first(body.samples);
     for (int o = 0; o < model.object_count; ++o) {
       if (!model.checked[size_t(link.group) * model.object_count + o]) continue;
@@ -88,6 +102,7 @@ inline Lane free_length(const CollisionView &model, const CollisionAxis *axes, c
       const FixedPose pose{object.pose};
       const Lane within = select(open, limit + Lane(group.reach), Lane(-kFar));
       if (!any(may_be_within(object, pose.into(centre), within))) continue;
+      is_near = true;
       const bool field = object.kind == ObjectKind::field;
       const double grown = body.sample_radius + object.padding;
       const double radius =
@@ -108,6 +123,7 @@ inline Lane free_length(const CollisionView &model, const CollisionAxis *axes, c
         k = min(k, Lane(body.samples - 1));
       }
     }
+    if (!is_near) afar.note(link.group);
     const Mask hit = open & (first < Lane(body.samples - 0.5));
     arc = select(hit, Lane(link.arc) + Lane(body.spacing) * first, arc);
     open = open & ~hit;

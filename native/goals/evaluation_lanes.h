@@ -84,7 +84,9 @@ struct EvaluationInput {
   const CollisionAxis *collision_axes = nullptr;
 };
 
-inline void place_axes(const ProblemView &v, const double *configuration, Evaluation &e, int from, int to) {
+// Compiled once: inlined in two places it might be rounded in two ways.
+[[gnu::noinline]] inline void place_axes(const ProblemView &v, const double *configuration, Evaluation &e, int from,
+                                         int to) {
   for (int a = from; a < to; ++a) {
     const Axis &axis = v.axes[a].axis;
     Frame f = axis.parent < 0 ? constant(axis.placement) : place(e.axes[axis.parent], axis.placement);

@@ -27,10 +27,10 @@ unsigned blocked_lanes(const ProblemView &v, IslandControl &c, Evaluation &e, un
   return bits(collides(*c.collision, c.collision_axes, e.axes, c.margin, ~mask_of(lanes))) & lanes;
 }
 
-Lane free_lengths(const ProblemView &v, IslandControl &c, Evaluation &e) {
+Lane free_lengths(const ProblemView &v, IslandControl &c, Evaluation &e, unsigned lanes) {
   const ContactTime time(c);
   place_bodies(v, c.configuration, e);
-  return free_length(*c.collision, c.collision_axes, e.axes, c.margin);
+  return free_length(*c.collision, c.collision_axes, e.axes, c.margin, ~mask_of(lanes));
 }
 
 unsigned free_lanes(const ProblemView &v, IslandControl &c, Evaluation &e, unsigned lanes) {

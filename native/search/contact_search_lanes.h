@@ -120,8 +120,8 @@ unsigned blocked_lanes(const ProblemView &v, IslandControl &c, Evaluation &e, un
 // Of the lanes given, none of which is blocked, those that are free of contacts beyond doubt.
 unsigned free_lanes(const ProblemView &v, IslandControl &c, Evaluation &e, unsigned lanes);
 
-// Distance along the robot's chain from its tip to the first contact, by the tight model.
-Lane free_lengths(const ProblemView &v, IslandControl &c, Evaluation &e);
+// Distance along the robot's chain from its tip to the first contact, by the tight model, of the lanes given.
+Lane free_lengths(const ProblemView &v, IslandControl &c, Evaluation &e, unsigned lanes);
 
 // Adds the hinges of the lanes that push to the step's gradient and matrix; the others see the hard goals alone.
 // Returns what the hinges cost.

@@ -171,7 +171,7 @@ void prepare_island(SolveState &state, IslandState &island, int index) {
     c.margin = margin, c.hinge_margin = margin + kHingeMargin;
     c.redundant = instance.is_redundant();
     const MeshModel *meshes = state.inputs.collision->meshes.get();
-    if (meshes && !state.inputs.base) {
+    if (meshes && !state.inputs.base && is_asked_in_lanes(instance.tight)) {
       island.contacts = std::make_unique<ContactChecker>(instance, *meshes);
       c.exact = &island.contacts->contacts();
     }

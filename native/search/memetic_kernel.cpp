@@ -104,7 +104,7 @@ unsigned renew(const ProblemView &v, const MemeticOptions &o, Island &island, Is
                unsigned inside, unsigned blocked) {
   ContactSearch &contact_search = island.contact_search;
   Lane free(0.0);
-  if (blocked && c.redundant && c.collision->chain_count > 0) free = free_lengths(v, c, island.now);
+  if (blocked && c.redundant && c.collision->chain_count > 0) free = free_lengths(v, c, island.now, blocked);
   const unsigned progressing = bits(merit < (1.0 - o.progress) * island.last_cost);
   unsigned fresh = 0;
   for (int lane = 0; lane < kWidth; ++lane) {

@@ -105,6 +105,17 @@ def test_verdict_is_that_of_coal(panda, kind):
         assert abs(truth.distance(q[row])) < 2e-6  # coal calls bodies in contact that are nearer than a micrometre
 
 
+@pytest.mark.parametrize("kind", ["box", "solid", "none"])
+@pytest.mark.parametrize("still", [[0, 1, 2], [3, 4, 5, 6], [0, 1, 2, 3, 4, 5, 6, 7]])
+def test_joints_that_stand_still_change_no_verdict(panda, kind, still):
+    """Many rows that share joints are checked with these held; each row alone is not."""
+    rng, checker = np.random.default_rng(8), MeshChecker(panda, _scene(kind))
+    q, others = panda.random(rng, 64), panda.random(rng, 64)
+    q[:, still] = q[0, still]
+    for rows in (q, others, q[1:]):
+        assert np.asarray(checker.collides(rows)).tolist() == [checker.collides(row) for row in rows]
+
+
 @pytest.mark.parametrize("kind", ["box", "cylinder", "solid", "points", "none"])
 def test_margin_is_kept(panda, kind):
     scene = _scene(kind)

@@ -34,8 +34,8 @@ logger = logging.getLogger(__name__)
 
 class CollisionContext:
     """A robot in a scene, in three collision models: `tight`, fast and a little too small; `conservative`, fast and
-    nowhere too small; `exact`. The search moves in the tight model. A configuration that is free in the conservative
-    model is free; where the two disagree the exact model decides.
+    nowhere too small; and exact, in the core (`native`) and by coal (`exact`). The core's exact check decides on what
+    meets the goals; the tight model tells the search where to push what is in collision.
 
     The scene is seen as it is at each solve. What is costly (fields, fits, trees over triangles) is prepared when the
     problem is made, and again when the scene got other shapes, before a solve's clock starts; fields and fits are kept
