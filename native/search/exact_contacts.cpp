@@ -6,11 +6,14 @@ namespace memetik {
 
 bool is_asked_in_lanes(const CollisionView &tight) {
   constexpr int kFewBodies = 64;
+  int moving = 0;
+  for (const BodyGroup *group = tight.groups; group != tight.groups + tight.group_count; ++group)
+    if (group->axis >= 0) moving += group->count;
   const WorldObject *end = tight.objects + tight.object_count;
   const auto is_sampled = [](const WorldObject &object) {
     return object.kind == ObjectKind::field || object.kind == ObjectKind::cloud;
   };
-  return tight.body_count > kFewBodies || std::none_of(tight.objects, end, is_sampled);
+  return moving > kFewBodies || std::none_of(tight.objects, end, is_sampled);
 }
 
 ContactChecker::ContactChecker(const Instance &instance, const MeshModel &meshes)

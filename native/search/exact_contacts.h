@@ -8,8 +8,9 @@
 
 namespace memetik {
 
-// Whether exact geometry is asked about every candidate. A robot of few bodies among distance fields is better served
-// by these: they tell in a few look-ups what many triangles decide, and push what they leave open away from contact.
+// Whether exact geometry is asked about every candidate. A robot of few moving bodies among distance fields is better
+// served by these: they tell in a few look-ups what many triangles decide, and push what they leave open away from
+// contact.
 bool is_asked_in_lanes(const CollisionView &tight);
 
 class ContactChecker {
