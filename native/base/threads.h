@@ -58,6 +58,41 @@ void on_threads(int workers, const Work &work) {
   if (failure) std::rethrow_exception(failure);
 }
 
+// How many threads are at work, for one of them that waits for the others.
+class BusyThreads {
+ public:
+  class Entry {
+   public:
+    explicit Entry(BusyThreads &busy) : busy_(busy) { busy_.add(1); }
+    ~Entry() { busy_.add(-1); }
+    Entry(const Entry &) = delete;
+    Entry &operator=(const Entry &) = delete;
+
+   private:
+    BusyThreads &busy_;
+  };
+
+  // Waits until the caller is the only one at work, or for so long; whether others are still at work.
+  template <class Duration>
+  bool others_stay(Duration longest) {
+    std::unique_lock<std::mutex> lock(guard_);
+    return !changed_.wait_for(lock, longest, [this] { return count_ <= 1; });
+  }
+
+ private:
+  void add(int change) {
+    {
+      const std::lock_guard<std::mutex> lock(guard_);
+      count_ += change;
+    }
+    changed_.notify_all();
+  }
+
+  std::mutex guard_;
+  std::condition_variable changed_;
+  int count_ = 0;
+};
+
 // Calls work(i) for i in [0, count) on several threads, in chunks. The first exception is thrown again.
 template <class Work>
 void parallel(int64_t count, int threads, const Work &work) {

@@ -163,12 +163,14 @@ class Batch {
   }
 
   // Chunk after chunk on several threads, until all are done or Python has a signal to tell of. The interpreter's lock
-  // is released meanwhile.
+  // is released meanwhile. The caller's thread, which alone sees signals, looks for them while it waits for the others.
   void share_out(BatchOutcome &outcome) {
     const size_t chunk = chunk_of(shared_);
     std::atomic<size_t> next{0};
     std::atomic<bool> stop{false};
+    BusyThreads busy;
     const auto work = [&](bool main) {
+      const BusyThreads::Entry entry(busy);
       BatchShared shared = shared_;
       auto last = std::chrono::steady_clock::now();
       shared.callbacks.interrupted = [&stop, &last, main] {
@@ -182,6 +184,7 @@ class Batch {
       std::vector<const double *> pointers(chunk * arrays_.size());
       for (size_t begin; !shared.callbacks.interrupted() && (begin = next.fetch_add(chunk)) < count_;)
         solve_range(shared, begin, std::min(begin + chunk, count_), elements.data(), pointers.data(), outcome);
+      while (main && busy.others_stay(std::chrono::milliseconds(50))) shared.callbacks.interrupted();
     };
     const ReleasedGil released;
     on_threads(threads_, [&](int worker) {

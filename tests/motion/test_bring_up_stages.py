@@ -63,7 +63,7 @@ def test_joints_without_limits_get_cautious_ones_of_their_kind(tmp_path, kind, l
     assert data["limits"]["bend"] == {"velocity": velocity, "acceleration": 2.0 * velocity}
     assert "turn" not in data["limits"]
     limits = stages(report)["limits"]
-    assert limits.summary == "1 of 2 joints filled in"
+    assert limits.summary == "limits of 1 of 2 joints filled in, 2 notes about limits from the reader"
     assert any("bend: no velocity limit" in detail and ("rad/s" in detail) == turns for detail in limits.details)
     robot = mk.load_robot(tmp_path / "two.toml")
     np.testing.assert_allclose(robot.velocity, [1.5, velocity])

@@ -395,12 +395,13 @@ def test_daemon_threads_inside_the_core_let_the_interpreter_end():
 
 
 @pytest.mark.clock
-def test_ctrl_c_ends_a_batch_within_an_element(problem: Problem):
+@pytest.mark.parametrize("threads", [1, 2])  # with two, the caller's may have nothing to do but to wait
+def test_ctrl_c_ends_a_batch_within_an_element(problem: Problem, threads: int):
     targets, timeout = np.stack([mk.transform((3.0, 0.0, 0.0))] * 64), 0.1
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        problem.solve(targets, timeout=timeout)
+        problem.solve(targets, timeout=timeout, threads=threads)
     assert time.monotonic() - begin < 20 * timeout  # all of them take 64
 
 

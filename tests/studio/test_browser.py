@@ -178,7 +178,7 @@ def test_slices_spheres_skeleton_and_axes_are_drawn(person: Person, studio: Stud
     person.open_tab("File")
     for label in ("See-through", "Skeleton", "Joint axes and limits", "Collision model"):
         checkbox(person, label).click()
-    wait_for(lambda: studio.robot_view._spheres, "spheres")
+    wait_for(lambda: studio.robot_view._collision_nodes, "the collision model")
     person.shot("overlays")
     for label in ("See-through", "Skeleton", "Joint axes and limits", "Collision model"):
         checkbox(person, label).click()

@@ -235,14 +235,17 @@ class FastModel:
 
 
 _fields: dict[tuple[object, bool | None, float], DistanceField] = {}
-_MOST_FIELDS = 32
+_fields_lock = threading.Lock()
+_MOST_FIELD_BYTES = 500_000_000
+"""What is kept of distance fields that no model uses any more."""
 
 
 def field_of(item: SceneObject, resolution: float) -> DistanceField:
     """The distance field of an object's shape, at that resolution or, where it would be too large, a coarser one."""
     key = (content_key(item.shape), item.solid, resolution)
-    if key in _fields:
-        return _fields[key]
+    with _fields_lock:
+        if key in _fields:
+            return _fields[key]
     shape, tried = item.shape, resolution
     while True:
         try:
@@ -252,9 +255,10 @@ def field_of(item: SceneObject, resolution: float) -> DistanceField:
             if "choose a coarser resolution" not in str(error):
                 raise
             tried *= _COARSENING
-    while len(_fields) >= _MOST_FIELDS:
-        _fields.pop(next(iter(_fields)))
-    _fields[key] = field
+    with _fields_lock:
+        while _fields and field.nbytes + sum(kept.nbytes for kept in _fields.values()) > _MOST_FIELD_BYTES:
+            _fields.pop(next(iter(_fields)))
+        _fields[key] = field
     return field
 
 

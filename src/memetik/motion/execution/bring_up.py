@@ -175,10 +175,10 @@ class _BringUp:
         notes = [note for note in self.robot.notes if note.kind == "filled in" and "limit" in note.message]
         details += [f"{note.message} {note.consequence}" for note in notes]
         filled = len(self.given_limits)
-        told = [f"{filled} of {part.dof} joints filled in here"] if filled else []
-        told += [f"filled in when it was read: {note.message[0].lower()}{note.message[1:-1]}" for note in notes]
-        summary = "; ".join(told) or "all limits given"
-        return self._found(True, f"{part.dof} joints, {summary}", details, filled_in=filled)
+        told = [f"limits of {filled} of {part.dof} joints filled in"] if filled else []
+        told += [f"{len(notes)} notes about limits from the reader"] if notes else []
+        summary = ", ".join(told) or f"all limits of {part.dof} joints given"
+        return self._found(True, summary, details, filled_in=filled)
 
     def pairs(self) -> Stage:
         known = srdf_pairs(self.robot)

@@ -195,7 +195,8 @@ class _Expansion:
             default = element.getAttribute("default") if element.hasAttribute("default") else None
             self.declared.setdefault(element.getAttribute("name"), default)
         if first:  # <robot name="$(arg name)"> is evaluated before the element that declares the argument
-            written = [attribute.value for attribute in document.documentElement.attributes.values()]
+            root = document.documentElement
+            written = [] if root is None else [attribute.value for attribute in root.attributes.values()]
             for name in re.findall(r"\$\(arg\s+([^)\s]+)\s*\)", " ".join(written)):
                 default = self.declared.get(name)
                 if default is not None and "$" not in default:

@@ -83,6 +83,10 @@ class Gizmos:
         elif item.name not in self.dragging:
             self._follow(self._object[1], handle, False)
 
+    def node_name(self, goal: str) -> str:
+        """The name of the node that stands for a goal's target."""
+        return self._nodes[goal][0].name
+
     def clear(self) -> None:
         for name in list(self._nodes):
             self._drop(name)
