@@ -169,7 +169,7 @@ class Referee:
     def __init__(self, case: Case):
         self.case = case
         self.truth = Reference(case.arm.file, case.robot, MeshChecker(case.robot, case.scene), case.scene)
-        self.frame = self.truth.model.getFrameId(case.arm.tip)
+        self.frame = self.truth.model.getFrameId(case.arm.tip, pin.FrameType.BODY)
 
     def fault(self, q: np.ndarray, target: np.ndarray) -> str | None:
         """What is wrong with it."""

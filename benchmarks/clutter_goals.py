@@ -106,7 +106,7 @@ class Judge:
     def pose(self, link: str) -> np.ndarray:
         """At the configuration that `collides` was asked about last."""
         pin.updateFramePlacements(self.truth.model, self.truth.data)
-        return self.truth.data.oMf[self.truth.model.getFrameId(link)].homogeneous
+        return self.truth.data.oMf[self.truth.model.getFrameId(link, pin.FrameType.BODY)].homogeneous
 
 
 def judge_goals(name: str, scene_kind: str, kind_name: str, count: int) -> bool:
