@@ -404,6 +404,16 @@ def test_an_attached_object_may_touch_its_link_and_touch_links_only():
         CollisionModel(robot, scene)
 
 
+def test_a_link_that_is_not_there_is_told_of_at_the_next_question():
+    scene = Scene()
+    model = CollisionModel(gantry(Sphere(0.1)), scene)
+    assert not model.collides(np.zeros(6))
+    scene.attach("rod", Box((0.1, 0.1, 0.1)), link="body", touch="bdy")
+    for question in (model.collides, model.colliding_pair, model.distance):
+        with pytest.raises(UnknownNameError, match="bdy"):
+            question(np.zeros(6))
+
+
 def test_links_that_no_joint_moves_are_not_held_against_the_world():
     robot = load_robot("panda")
     scene = Scene()

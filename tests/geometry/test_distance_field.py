@@ -181,7 +181,8 @@ def test_concave_polygons_are_not_filled():
 
 def test_points_are_balls():
     points = np.array([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0]])
-    field = DistanceField.from_points(points, 0.05, 0.01)
+    faces = np.repeat(np.arange(2, dtype=np.int32)[:, None], 3, axis=1)  # triangles without extent
+    field = DistanceField(points, faces, 0.01, thickness=0.1, solid=False)
     assert field.is_shell
     assert field.value([0.0, 0.07, 0.0]) == pytest.approx(0.02, abs=field.bound)
     assert field.value([0.5, 0.0, 0.03]) == pytest.approx(-0.02, abs=field.bound)

@@ -2,7 +2,8 @@
 
 Bodies are the collision shapes of links, what is attached to links, and the objects of the world. A pair is checked
 unless it is allowed, unless no joint moves one against the other (no configuration could help), and self-collision
-pairs only on request. Boxes around bodies sort out pairs that are far apart; the rest is decided by `pairs.PairTest`.
+pairs only on request. Before coal is asked about a pair (`pairs.PairTest`), boxes around the bodies sort out those that
+are far apart.
 """
 
 from __future__ import annotations
@@ -93,8 +94,9 @@ class CollisionModel:
         self._lock, self._local = threading.Lock(), threading.local()
         self._layout: Layout | None = None
         self._native: MeshChecker | None = None
+        self._named: SceneSnapshot | None = None
         self._warned: set[str] = set()
-        self._check_names(self._snapshot())
+        self._snapshot()
 
     # answers
 
@@ -242,7 +244,12 @@ class CollisionModel:
         ]
 
     def _snapshot(self) -> SceneSnapshot:
-        return self.scene.snapshot() if self.scene is not None else EMPTY
+        """The scene as it is now, with names that are known."""
+        snapshot = self.scene.snapshot() if self.scene is not None else EMPTY
+        if snapshot is not self._named:
+            self._check_names(snapshot)
+            self._named = snapshot
+        return snapshot
 
     def _current(self) -> Layout:
         snapshot = self._snapshot()
@@ -256,7 +263,6 @@ class CollisionModel:
             return layout
 
     def _arranged(self, snapshot: SceneSnapshot) -> Layout:
-        self._check_names(snapshot)
         attached, still = list[Body](), list[Body]()
         for item in snapshot.objects.values():
             link = -1 if item.link is None else self._links.index(item.link)
@@ -295,12 +301,13 @@ class CollisionModel:
         ]
 
     def _native_checker(self) -> MeshChecker:
+        self._snapshot()
         with self._lock:
             if self._native is None:
+                own = self.self_collision
                 self._native = MeshChecker(
-                    self.robot, self.scene, allowed=self._allowed, padding=self._options[1],
-                    self_collision=self.self_collision,
-                )  # fmt: skip
+                    self.robot, self.scene, allowed=self._allowed, padding=self._padding, self_collision=own
+                )
             return self._native
 
     def _scratch(self, layout: Layout) -> Scratch:

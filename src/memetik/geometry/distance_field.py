@@ -68,7 +68,7 @@ class DistanceField:
     vertices: (V, 3). faces: (F, 3) vertex indices, or a list of polygons.
     resolution: edge of a fine cell; None takes 1/200 of the mesh's longest edge, more where that would be too large.
     solid: False takes the mesh for a shell, True closes large holes too.
-    thickness: the surface is thought this thick, half on each side; for point clouds, see `from_points`.
+    thickness: the surface is thought this thick, half on each side.
     """
 
     __slots__ = ("__weakref__", "_core", "_lidded")
@@ -135,18 +135,6 @@ class DistanceField:
         field = object.__new__(cls)
         field._core, field._lidded = core, lidded
         return field
-
-    @classmethod
-    def from_points(
-        cls, points: ArrayLike, radius: float, resolution: float | None = None, **options: Unpack[FieldOptions]
-    ) -> DistanceField:
-        """The field of balls of `radius` around points (N, 3): a shell of that thickness without extent."""
-        points = np.asarray(points, dtype=float)
-        if points.ndim != 2 or points.shape[1] != 3 or not len(points):
-            raise InvalidInputError(f"points must have shape (N, 3) with N at least 1, not {points.shape}.")
-        faces = np.repeat(np.arange(len(points), dtype=np.int32)[:, None], 3, axis=1)
-        options = {**options, "thickness": 2.0 * radius, "solid": False}
-        return cls(points, faces, resolution, **options)
 
     def value(self, points: ArrayLike, *, threads: int = 1) -> np.ndarray:
         """d at points (..., 3)."""
